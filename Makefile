@@ -1,0 +1,59 @@
+# Everything a developer types. Each target sets up what it needs; Python 3.11 or newer is all that must be there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test check golden bench soak docs clean
+
+# the main job: fills a ledger (so far with the demo), then shows it
+run: $(VENV)/.run
+	@$(BIN)/ldg demo --if-empty
+	@$(BIN)/ldg
+
+# all tests, on SQLite and on a PostgreSQL of their own, in under five minutes
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# style, types, direction of imports
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# rewrites what is kept as expected output (golden files, the README's screens)
+golden: $(VENV)/.dev
+	GOLDEN=write $(BIN)/python -m pytest -q tests/test_docs.py
+
+# one table: every figure as a ratio against a floor or a peer of the same run
+bench: $(VENV)/.bench
+	$(BIN)/python -m bench
+
+# the long version of the tests: 5,000 kills, 100,000 examples of the state machine
+soak: $(VENV)/.dev
+	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine
+
+# checks that what the documents show is what the program prints
+docs: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/test_docs.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --editable '.[all]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --editable '.[all]' --group dev
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --editable '.[all]' --group dev --group bench
+	@touch $@

@@ -1,0 +1,76 @@
+"""`ldg doctor`: the engine, the file, the settings, the health."""
+
+from typing import Any
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.health import Health, examine
+from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.shapes import answer
+from agents_ledger.cli.words import number, plural, size
+
+
+@click.command()
+@door
+def doctor(opened: Door) -> None:
+    """Looks at the ledger's database and says what is wrong with it. Exit code 1 if something is."""
+    with opened.reading() as ledger:
+        found = examine(ledger)
+    if opened.as_json:
+        answer(
+            {
+                "good": not found.problems,
+                "facts": found.facts,
+                "migrations": found.migrations,
+                "counts": found.counts,
+                "search": found.search,
+                "problems": found.problems,
+                "warnings": found.warnings,
+            }
+        )
+    else:
+        _print(Screen(), found)
+    if found.problems:
+        click.get_current_context().exit(1)
+
+
+def _print(screen: Screen, found: Health) -> None:
+    rows = _rows(found)
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        screen.line((f"{name:<{width}}  ", "dim"), value)
+    screen.line()
+    for warning in found.warnings:
+        screen.line(("warning", "bold yellow"), f": {warning}")
+    for problem in found.problems:
+        screen.line(("wrong", "bold red"), f": {problem}")
+    if not found.problems:
+        screen.line(("healthy", "bold green"), ": `ldg verify` checks every turn, too")
+
+
+def _rows(found: Health) -> list[tuple[str, str]]:
+    facts = dict(found.facts)
+    rows = [("engine", f"{facts.pop('engine')} {facts.pop('version')}")]
+    if "wal_reset_bug" in facts:
+        rows.append(("WAL-reset bug", "yes" if facts.pop("wal_reset_bug") else "no, fixed in this version"))
+    rows.append(("size", size(int(facts.pop("size_bytes")))))
+    rows += [(name.replace("_", " "), _said(value)) for name, value in facts.items() if name not in _FOR_MACHINES]
+    rows.append(("migrations", ", ".join(found.migrations)))
+    if counts := found.counts:
+        rows.append(("content", f"{plural(counts['sessions'], 'session')}, {plural(counts['turns'], 'turn')}"))
+        rows.append(("live turns", number(counts["live"])))
+    if found.search:
+        waiting = found.search["waiting"]
+        behind = f"{plural(waiting, 'log record')} behind (a search catches up)"
+        rows.append(("search index", behind if waiting else "up to date"))
+    return rows
+
+
+_FOR_MACHINES = ("source_id",)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

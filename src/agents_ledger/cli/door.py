@@ -1,0 +1,66 @@
+"""What every command has: `--db`, `--json`, and the way to the ledger. Loads nothing but click."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from agents_ledger import config
+
+if TYPE_CHECKING:
+    from agents_ledger.ledger import Env, Ledger
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Door:
+    """How a command was called: which ledger, and whether the answer is JSON."""
+
+    def __init__(self) -> None:
+        self.db: str | None = None
+        self.as_json = False
+
+    @property
+    def url(self) -> str:
+        """The ledger's URL."""
+        return config.ledger_url(self.db)
+
+    def reading(self) -> "Ledger":
+        """The ledger, opened read-only."""
+        from agents_ledger.ledger import Ledger  # noqa: PLC0415 - `ldg --help` is instant
+
+        return Ledger.open(self.url, readonly=True)
+
+    def writing(self, *, create: bool = False, env: "Env | None" = None) -> "Ledger":
+        """The ledger, opened for writing; made only if asked for."""
+        from agents_ledger.ledger import Ledger  # noqa: PLC0415 - as above
+
+        if create:
+            config.prepare_folder(self.url)
+        return Ledger.open(self.url, create=create, env=env)
+
+
+def door(body: Callable[Concatenate[Door, P], R]) -> Callable[P, R]:
+    """Gives a command `--db` and `--json`, accepted before and after its name, and hands it the `Door`."""
+    add_json = click.option(
+        "--json", is_flag=True, expose_value=False, callback=_take_json, help="Answer with one JSON document."
+    )
+    add_db = click.option(
+        "--db",
+        metavar="URL",
+        expose_value=False,
+        callback=_take_db,
+        help="The ledger: sqlite:///path, a plain path, or postgresql://…",
+    )
+    return click.make_pass_decorator(Door, ensure=True)(add_db(add_json(body)))
+
+
+def _take_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    opened = ctx.ensure_object(Door)
+    opened.as_json = opened.as_json or value
+
+
+def _take_db(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(Door).db = value

@@ -1,0 +1,111 @@
+"""`ldg`: the table of commands, and how every one of them ends.
+
+Exit codes: 0 fine · 1 the answer is no (nothing found, `verify` or `doctor` found something wrong) · 2 bad usage,
+or an error of the ledger · 130 interrupted. Only click and the standard library are loaded here.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.lazy import LazyGroup, Section
+
+_HERE = "agents_ledger.cli"
+_LOOK: Section = {
+    "sessions": (f"{_HERE}.sessions", "the sessions, the last used first"),
+    "show": (f"{_HERE}.show", "a session's turns, or one turn with everything on it"),
+    "tree": (f"{_HERE}.tree", "the tree of turns, drawn"),
+    "head": (f"{_HERE}.pointer", "the turn a session points at, now or at a time"),
+    "history": (f"{_HERE}.pointer", "every movement of a session's pointer"),
+    "including": (f"{_HERE}.pointer", "the sessions that ever had a turn in their thread"),
+    "context": (f"{_HERE}.context", "what an agent would see after a turn"),
+    "sql": (f"{_HERE}.sql", "your own SQL, read-only"),
+}
+_CHANGE: Section = {
+    "fork": (f"{_HERE}.moves", "a new session at any turn"),
+    "rewind": (f"{_HERE}.moves", "moves a session back; nothing is lost"),
+    "replay": (f"{_HERE}.moves", "moves a rewound session forward again"),
+    "compact": (f"{_HERE}.compaction", "adds a compaction turn with a summary"),
+    "archive": (f"{_HERE}.naming", "puts a session away; its turns stay"),
+    "restore": (f"{_HERE}.naming", "makes an archived session active again"),
+    "alias": (f"{_HERE}.naming", "another name for a session"),
+    "merge": (f"{_HERE}.naming", "lets a session's names lead to another session"),
+}
+_CARE: Section = {
+    "verify": (f"{_HERE}.verify", "recomputes every hash, and names what differs"),
+    "backup": (f"{_HERE}.backup", "a consistent copy, while others work"),
+    "migrate": (f"{_HERE}.migrate", "brings an older ledger up to date"),
+    "doctor": (f"{_HERE}.doctor", "engine, file, settings, health"),
+    "demo": (f"{_HERE}.demo", "fills the ledger with a conversation to look at"),
+    "completion": (f"{_HERE}.completion", "the completion script of your shell"),
+}
+
+
+class Ldg(LazyGroup):
+    """The root command: whatever happens inside becomes a message and an exit code."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Runs the command line and leaves the process."""
+        _print_whatever_comes()
+        try:
+            code = self._ended(list(sys.argv[1:] if args is None else args), prog_name or "ldg", extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _nobody_reads()
+        sys.exit(code)
+
+    def _ended(self, given: list[str], prog_name: str, extra: dict[str, Any]) -> int:
+        """The exit code, after everything is said."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(args=given, prog_name=prog_name, **extra)
+        except BrokenPipeError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the door: nothing passes it as a traceback
+            from agents_ledger.cli.ending import ending_of  # noqa: PLC0415 - only if something is wrong
+
+            return ending_of(problem, as_json="--json" in given)
+        return code if isinstance(code, int) else 0
+
+
+@click.group(
+    "ldg",
+    cls=Ldg,
+    sections={"Look": _LOOK, "Change": _CHANGE, "Care": _CARE},
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Turns go by their id or its last characters, sessions by label or alias. "
+    "Without --db, the ledger is AGENTS_LEDGER_DB, else a file in your data folder.",
+)
+@click.version_option(package_name="agents-ledger", prog_name="ldg", message="%(prog)s %(version)s")
+@door
+@click.pass_context
+def cli(ctx: click.Context, opened: Door) -> None:
+    """The permanent record of your agents' conversations: one tree of turns."""
+    if ctx.invoked_subcommand is None:
+        from agents_ledger.cli.overview import overview  # noqa: PLC0415 - loads the ledger
+
+        overview(opened)
+
+
+def _print_whatever_comes() -> None:
+    """A terminal that can't show a character shows `?` instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _nobody_reads() -> int:
+    """The exit code when the reader has gone (`ldg tree | head`): quietly, also when Python flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def main() -> None:
+    """The entry point."""
+    cli.main()

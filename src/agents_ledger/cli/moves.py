@@ -1,0 +1,60 @@
+"""`ldg fork`, `rewind`, `replay`: pointers move, turns stay."""
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.shapes import answer
+from agents_ledger.cli.words import quoted, short
+from agents_ledger.model.rows import MoveRow
+
+
+@click.command()
+@click.argument("turn")
+@click.option("--label", metavar="L", help="The new session's name; made up if not given.")
+@door
+def fork(opened: Door, turn: str, label: str | None) -> None:
+    """A new session at TURN; the original is untouched."""
+    with opened.writing() as ledger:
+        made = ledger.fork(ledger.find(turn), label)
+    if opened.as_json:
+        answer({"session": made})
+        return
+    screen = Screen()
+    screen.line("forked: ", (made.label, "bold green"), f" begins at {short(made.thread_id or '')}")
+    screen.line((f"its next turn makes a branch; see `ldg tree {quoted(made.label)}`", "dim"))
+
+
+@click.command()
+@click.argument("session")
+@click.argument("turn", required=False)
+@click.option("--turns", type=click.IntRange(min=1), metavar="N", help="Go back by N turns (1, if nothing is said).")
+@door
+def rewind(opened: Door, session: str, turn: str | None, turns: int | None) -> None:
+    """Moves SESSION back, to TURN or by a number of turns; nothing is lost."""
+    if turn is not None and turns is not None:
+        raise click.UsageError("name a TURN or --turns, not both")
+    with opened.writing() as ledger:
+        move = ledger.rewind(session, None if turn is None else ledger.find(turn), turns=turns)
+    _say(opened, move, f"`ldg replay {quoted(move.session_label)}` undoes it")
+
+
+@click.command()
+@click.argument("session")
+@click.argument("turn", required=False)
+@door
+def replay(opened: Door, session: str, turn: str | None) -> None:
+    """Moves SESSION forward again, to where it was before it was rewound (or to TURN on the way)."""
+    with opened.writing() as ledger:
+        move = ledger.replay(session, None if turn is None else ledger.find(turn))
+    _say(opened, move, f"`ldg history {quoted(move.session_label)}` shows every movement")
+
+
+def _say(opened: Door, move: MoveRow, hint: str) -> None:
+    if opened.as_json:
+        answer({"move": move})
+        return
+    screen = Screen()
+    origin = short(move.from_thread_id or "")
+    screen.line(f"{move.reason}: ", (move.session_label, "bold"), f" moved from {origin} to {short(move.thread_id)}")
+    screen.line((hint, "dim"))

@@ -1,0 +1,76 @@
+"""`ldg` alone: what it knows, and what to do next."""
+
+from agents_ledger.cli.door import Door
+from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.sessions import print_sessions
+from agents_ledger.cli.shapes import answer, session_line
+from agents_ledger.cli.words import plural, quoted
+from agents_ledger.errors import NotFound
+from agents_ledger.ledger import Ledger
+
+_NEWEST = 5
+
+
+def overview(opened: Door) -> None:
+    """Prints the ledger's place, its counts, the newest sessions, and the next steps."""
+    try:
+        ledger = opened.reading()
+    except NotFound:
+        _nothing_yet(opened)
+        return
+    with ledger:
+        if opened.as_json:
+            newest = [session_line(line) for line in ledger.sessions(limit=_NEWEST)]
+            answer({"db": ledger.database.url, "exists": True, "counts": ledger.counts(), "sessions": newest})
+        else:
+            _print(ledger, Screen())
+
+
+def _print(ledger: Ledger, screen: Screen) -> None:
+    counts = ledger.counts()
+    screen.line(("Agents Ledger", "bold"), "  ", (ledger.database.url, "dim"))
+    live = f", {counts['live']:,} live now" if counts["live"] else ""
+    known = [plural(counts[name], word) for name, word in (("sessions", "session"), ("turns", "turn"))]
+    inside = [plural(counts[name], word) for name, word in (("messages", "message"), ("tool_calls", "tool call"))]
+    screen.line(f"{known[0]}, {known[1]}{live} ({inside[0]}, {inside[1]})")
+    screen.line()
+    if not counts["sessions"]:
+        _print_next(screen, _EMPTY)
+        return
+    found = ledger.sessions(limit=_NEWEST)
+    print_sessions(screen, found)
+    screen.line()
+    label = quoted(found[0].session.label)
+    _print_next(
+        screen,
+        (
+            (f"ldg tree {label}", "the tree of turns, with its forks"),
+            (f"ldg show {label}", "what was said and done"),
+            ("ldg verify", "whether everything is as it was written"),
+            ("ldg --help", "everything else"),
+        ),
+    )
+
+
+_EMPTY = (
+    ("ldg demo", "fills it with a conversation to look at"),
+    ("ldg --help", "shows what else there is"),
+)
+
+
+def _nothing_yet(opened: Door) -> None:
+    if opened.as_json:
+        answer({"db": opened.url, "exists": False, "counts": {}, "sessions": []})
+        return
+    screen = Screen()
+    screen.line(("Agents Ledger", "bold"), "  ", (opened.url, "dim"))
+    screen.line("There is no ledger here yet.")
+    screen.line()
+    _print_next(screen, _EMPTY)
+
+
+def _print_next(screen: Screen, steps: tuple[tuple[str, str], ...]) -> None:
+    width = max(len(command) for command, _ in steps)
+    for command, gives in steps:
+        parts: list[Part] = ["  ", (command.ljust(width), "bold cyan"), f"  {gives}"]
+        screen.line(*parts)

@@ -1,0 +1,83 @@
+"""`ldg head`, `history`, `including`: where sessions point, and pointed."""
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.shapes import answer
+from agents_ledger.cli.words import clock, short
+from agents_ledger.model.rows import MoveRow
+from agents_ledger.model.times import iso, now_ms, parse
+
+_STYLES = {"rewind": "yellow", "replay": "yellow", "fork": "green", "recover": "red"}
+
+
+@click.command()
+@click.argument("session")
+@click.option("--at", metavar="TIME", help="A time: 2026-11-15, 2026-11-15T20:53, 90m, '2d ago', Unix seconds.")
+@door
+def head(opened: Door, session: str, at: str | None) -> None:
+    """The id of the turn that SESSION points at, now or at a time."""
+    moment = None if at is None else parse(at, now_ms())
+    with opened.reading() as ledger:
+        found = ledger.head(session, at=moment)
+    if opened.as_json:
+        answer({"session": session, "turn_id": found, "at": moment})
+    elif found is not None:
+        Screen().line(found)
+    else:
+        point = "" if moment is None else f" at {clock(moment)}"
+        click.echo(
+            f"ldg: session {session!r} had no turns{point}" if at else f"ldg: {session!r} has no turns", err=True
+        )
+    if found is None:
+        click.get_current_context().exit(1)
+
+
+@click.command()
+@click.argument("session")
+@door
+def history(opened: Door, session: str) -> None:
+    """Every movement of SESSION's pointer, oldest first."""
+    with opened.reading() as ledger:
+        label = ledger.session(session).label
+        moves = ledger.history(session)
+    if opened.as_json:
+        answer({"session": label, "moves": moves})
+        return
+    screen = Screen()
+    if not moves:
+        screen.line(f"{label} has not moved yet: it has no turns.")
+        return
+    screen.table(("SEQ", "WHEN", "WHY", "FROM", "TO"), [_row(move, screen) for move in moves], right=("SEQ",))
+
+
+@click.command()
+@click.argument("turn")
+@door
+def including(opened: Door, turn: str) -> None:
+    """The sessions that have ever had TURN in their thread, also those that were rewound."""
+    with opened.reading() as ledger:
+        turn_id = ledger.find(turn)
+        labels = ledger.including(turn_id)
+    if opened.as_json:
+        answer({"turn_id": turn_id, "sessions": labels})
+    else:
+        screen = Screen()
+        for label in labels:
+            screen.line(label)
+    if not labels:
+        if not opened.as_json:
+            click.echo(f"ldg: no session has had turn {turn_id}: `ldg fork {short(turn_id)}` makes one", err=True)
+        click.get_current_context().exit(1)
+
+
+def _row(move: MoveRow, screen: Screen) -> list[Part]:
+    origin = short(move.from_thread_id) if move.from_thread_id else "-"
+    return [
+        str(move.id),
+        clock(move.changed_at) if screen.is_terminal else iso(move.changed_at) or "-",
+        (move.reason, _STYLES.get(move.reason, "")),
+        origin,
+        (short(move.thread_id), "bold"),
+    ]

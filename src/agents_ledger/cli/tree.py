@@ -1,0 +1,107 @@
+"""`ldg tree`: the tree of turns, drawn."""
+
+import click
+
+from agents_ledger.cli import shapes
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.drawing import Line, drawn
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut
+from agents_ledger.cli.terminal import one_line
+from agents_ledger.cli.turns import mark_of
+from agents_ledger.cli.words import plural, short
+from agents_ledger.errors import BadInput, NotFound
+from agents_ledger.ledger import Ledger
+
+_WORDS = 56
+_FEWEST_WORDS = 16
+_MARK_AND_ID = 11
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option("--all", "whole", is_flag=True, help="Draw every turn; long straight runs are folded otherwise.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=3, show_default=True, help="Without ID: the newest N trees."
+)
+@door
+def tree(opened: Door, id: str | None, whole: bool, limit: int) -> None:  # noqa: A002 - its name on the screen
+    """The tree that ID (a session or a turn) belongs to; without ID, the newest trees.
+
+    The thread of ID goes straight down, side branches are indented.
+    """
+    with opened.reading() as ledger:
+        roots = ledger.roots(limit + 1) if id is None else [_turn(ledger, id)]
+        trees = [ledger.tree(root) for root in roots[:limit]]
+    if opened.as_json:
+        shapes.answer({"trees": [shapes.tree(each) for each in trees], "more": len(roots) > limit})
+        return
+    screen = Screen()
+    if not trees:
+        screen.line("There are no turns yet. `ldg demo` makes some to look at.")
+    for at, (root, each) in enumerate(zip(roots, trees, strict=False)):
+        if at:
+            screen.line()
+        _print(screen, drawn(each, through=root if id else None, whole=whole))
+    if len(roots) > limit:
+        screen.line()
+        screen.line((f"more trees: ldg tree --limit {limit * 10}", "dim"))
+
+
+def _turn(ledger: Ledger, text: str) -> str:
+    """The turn of an id or of a session; also of an alias, which `find` does not know."""
+    try:
+        found = ledger.session(text).thread_id
+    except (NotFound, BadInput):
+        return ledger.find(text)
+    if found is None:
+        raise NotFound(f"session {text!r} has no turns yet: there is nothing to draw")
+    return found
+
+
+def _print(screen: Screen, lines: list[Line]) -> None:
+    facts = [_facts(line) for line in lines]
+    widest = max((len(line.rails) for line in lines), default=0)
+    room = _WORDS
+    if screen.width is not None:
+        taken = max((sum(cell_width(_plain(part)) for part in parts) for parts in facts), default=0)
+        room = max(_FEWEST_WORDS, min(_WORDS, screen.width - taken - widest - _MARK_AND_ID))
+    screen.drawing(_row(line, parts, widest + room) for line, parts in zip(lines, facts, strict=True))
+
+
+def _row(line: Line, facts: list[Part], width: int) -> list[Part]:
+    """One line: rails, mark, id, sessions, words, facts."""
+    if line.node is None:
+        return [(f"{line.rails}⋮ {plural(line.folded, 'turn')}", "dim")]
+    labels = " ".join(f"[{label}]" for label in line.labels)
+    names = f"{one_line(labels)} " if labels else ""
+    words = cut(line.node.opening or "", max(width - len(line.rails) - cell_width(names), _FEWEST_WORDS))
+    gap = " " * (width - len(line.rails) - cell_width(names) - cell_width(words))
+    mark = mark_of(line.node.status, line.node.turn_type, is_head=bool(line.labels))
+    return [
+        (line.rails, "dim"),
+        mark,
+        " ",
+        (short(line.node.id), "bold"),
+        " ",
+        (names, "bold green"),
+        words,
+        gap,
+        *facts,
+    ]
+
+
+def _facts(line: Line) -> list[Part]:
+    node = line.node
+    if node is None:
+        return []
+    calls = plural(node.tool_call_count, "call") if node.tool_call_count else ""
+    usual = " · ".join(part for part in (node.model or "", calls) if part)
+    parts: list[Part] = [(f"  {usual}", "dim")] if usual else []
+    special = {"failed": "failed", "pending": "live", "streaming": "live"}.get(node.status)
+    if special or node.turn_type == "compaction":
+        parts.append((f"  {special or 'compaction'}", "red" if special == "failed" else "magenta"))
+    return parts
+
+
+def _plain(part: Part) -> str:
+    return part if isinstance(part, str) else part[0]

@@ -1,0 +1,61 @@
+"""`ldg verify`: whether everything is as it was written."""
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.progress import progress
+from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.shapes import answer
+from agents_ledger.cli.words import plural
+from agents_ledger.errors import StoreCorrupt
+from agents_ledger.ledger.verify import Finding, Report
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Stop after N findings.")
+@door
+def verify(opened: Door, limit: int) -> None:
+    """Recomputes every hash, the tree, the heads, the counters and the log. Exit code 1 if anything differs."""
+    try:
+        report = _verified(opened, limit)
+    except StoreCorrupt as damage:
+        # damage so deep that the engine itself gives up is an answer, too
+        report = Report(0, 0, 0, [Finding("storage", "", str(damage))])
+    if opened.as_json:
+        answer(
+            {
+                "good": report.is_good,
+                "turns": report.turns,
+                "log_entries": report.log_entries,
+                "sessions": report.sessions,
+                "findings": report.findings,
+            }
+        )
+    else:
+        _print(Screen(), report, limit)
+    if not report.is_good:
+        click.get_current_context().exit(1)
+
+
+def _verified(opened: Door, limit: int) -> Report:
+    with opened.reading() as ledger, progress("verifying", is_wanted=not opened.as_json) as advance:
+        turns = ledger.counts()["turns"]
+        return ledger.verify(limit=limit, progress=advance and (lambda done: advance(done, turns)))
+
+
+def _print(screen: Screen, report: Report, limit: int) -> None:
+    counted = (plural(report.turns, "turn"), plural(report.sessions, "session"))
+    entries = "1 log entry" if report.log_entries == 1 else f"{report.log_entries:,} log entries"
+    checked = f"{counted[0]}, {entries}, {counted[1]}"
+    if report.is_good:
+        screen.line(("good", "bold green"), f": {checked}; everything is as it was written")
+        return
+    first = report.findings[0]
+    bad = f"the first bad row is {first.place} {first.row}" if first.row else f"the {first.place} itself is damaged"
+    screen.line(("not good", "bold red"), f": {bad}")
+    screen.line()
+    rows: list[list[Part]] = [[finding.place, finding.row or "-", (finding.what, "red")] for finding in report.findings]
+    screen.table(("TABLE", "ROW", "WHAT"), rows, wrapped=("WHAT",))
+    screen.line()
+    stopped = f"; stopped at {plural(limit, 'finding')}" if len(report.findings) >= limit else ""
+    screen.line(f"checked {checked}{stopped}. Keep this file as it is, and compare with a backup.")

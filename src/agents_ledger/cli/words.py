@@ -1,0 +1,79 @@
+"""Numbers, times and sizes as people say them."""
+
+import shlex
+from datetime import datetime
+
+from agents_ledger.cli.screen import Screen
+from agents_ledger.model.times import iso, now_ms
+
+_STEPS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d"))
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_KILO = 1024
+_SECOND = 1000
+_SHORT = 8
+
+
+def short(turn_id: str) -> str:
+    """The end of an id: enough to tell turns apart, and every command takes it."""
+    return turn_id[-_SHORT:]
+
+
+def quoted(label: str) -> str:
+    """A label as it is typed in a shell, whatever is in it."""
+    return shlex.quote(label)
+
+
+def number(value: int | None) -> str:
+    """`12,345`; a dash for what is not known."""
+    return "-" if value is None else f"{value:,}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 turn`, `2 turns`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def ago(at_ms: int | None, now: int | None = None) -> str:
+    """`3 min ago`; the date if it is long ago."""
+    if at_ms is None:
+        return "-"
+    past = ((now_ms() if now is None else now) - at_ms) // _SECOND
+    if past < 0:
+        return clock(at_ms)
+    for below, unit, word in _STEPS:
+        if past < below:
+            return f"{past // unit} {word} ago"
+    return clock(at_ms)[:10]
+
+
+def clock(at_ms: int | None) -> str:
+    """`2026-11-15 20:53:02`, where the reader is."""
+    if at_ms is None:
+        return "-"
+    try:
+        return datetime.fromtimestamp(at_ms / _SECOND).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{at_ms} ms"
+
+
+def when(at_ms: int | None, screen: Screen) -> str:
+    """A time for a table: how long ago on a terminal, exact where it is piped."""
+    return ago(at_ms) if screen.is_terminal else iso(at_ms) or "-"
+
+
+def size(size_bytes: int) -> str:
+    """`1.4 MB`."""
+    value = float(size_bytes)
+    for unit in _UNITS:
+        if value < _KILO or unit == _UNITS[-1]:
+            break
+        value /= _KILO
+    return f"{size_bytes} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def took(from_ms: int, to_ms: int | None) -> str | None:
+    """`1.2 s`, `340 ms`; None while it goes on."""
+    if to_ms is None or to_ms <= from_ms:
+        return None
+    past = to_ms - from_ms
+    return f"{past} ms" if past < _SECOND else f"{past / _SECOND:.1f} s"

@@ -1,0 +1,120 @@
+"""The seed's "on every new turn", as parts of one transaction."""
+
+from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
+from agents_ledger.ledger import compact, log, moves, search, sessions
+from agents_ledger.ledger.build import Builder, Place, Prepared, refuse_open_calls, settle
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.records import content_digest, read_record
+from agents_ledger.model import hashes
+from agents_ledger.model.rows import Record
+from agents_ledger.store import Tx
+
+
+class Head:
+    """Stands for "whatever the head is now", where a turn id could stand too."""
+
+
+HEAD = Head()
+
+
+def append(
+    tx: Tx, env: Env, label: str, given: Prepared, origin: sessions.Origin, expect: str | Head | None = HEAD
+) -> str:
+    """Appends a finished turn to a session: all of it or nothing. Gives the turn's id."""
+    session = sessions.ensure(tx, env, label, origin)
+    turn_id = given.record.turn.id
+    if is_known(tx, given):
+        return turn_id
+    if not isinstance(expect, Head) and session.thread_id != expect:
+        raise HeadMoved(session.label, expect, session.thread_id, None)
+    seq = _insert_sealed(tx, given, session.thread_id, env.now())
+    last = moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
+    search.catch_up_if_due(tx, last)
+    return turn_id
+
+
+def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
+    """Adds a finished turn to the tree without moving any session."""
+    if not is_known(tx, given, parent_id):
+        search.catch_up_if_due(tx, _insert_sealed(tx, given, parent_id, env.now()))
+    return given.record.turn.id
+
+
+def is_known(tx: Tx, given: Prepared, parent_id: str | Head | None = HEAD) -> bool:
+    """Whether this very turn is there already; the same id with other content is a conflict."""
+    turn_id = given.record.turn.id
+    row = tx.first("turn_by_id", id=turn_id)
+    if row is None:
+        return False
+    kept = read_record(tx, turn_id)
+    moved = not isinstance(parent_id, Head) and kept.turn.parent_turn_id != parent_id
+    if moved or content_digest(kept) != content_digest(given.record):
+        raise ContentDiffers(f"turn {turn_id} is in the ledger with other content: give the new one another id")
+    return True
+
+
+def place_under(tx: Tx, parent_id: str | None, turn_id: str) -> Place:
+    """The place of a new turn: next in its parent's segment, or first in a new one."""
+    if parent_id is None:
+        segment = tx.value("new_segment", root_id=turn_id, parent_segment_id=None, fork_depth=0)
+        return Place(None, turn_id, segment, 1)
+    parent = tx.first("parent_facts", id=parent_id)
+    if parent is None:
+        raise NotFound(f"no turn {parent_id!r}: `ldg tree` shows the turns that there are")
+    root, segment, depth, tokens, system_depth, compaction_depth, parent_hash, has_children, is_inner = parent
+    if parent_hash is None:
+        raise TurnIsLive(f"turn {parent_id} is still being written: wait until it is finished")
+    if is_inner:
+        segment = tx.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
+    if not has_children:
+        tx.run("mark_parent", id=parent_id)
+    return Place(parent_id, root, segment, depth + 1, parent_hash, tokens, system_depth, compaction_depth)
+
+
+def insert_parts(tx: Tx, record: Record | Builder) -> None:
+    """Everything that hangs on a turn, a batch for each table."""
+    for name, rows in (
+        ("insert_message", record.messages),
+        ("insert_call", record.calls),
+        ("insert_file", record.files),
+        ("insert_lint", record.lints),
+        ("insert_codeblock", record.codeblocks),
+        ("insert_original", record.originals),
+    ):
+        if rows:
+            tx.run_all(name, rows)
+
+
+def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> int:
+    """Closes a live turn for good; gives the number of the log entry."""
+    refuse_open_calls(record)
+    parts = hashes.parts(record)
+    salts = env.salt(len(parts) * hashes.SALT_BYTES)
+    sealed = Prepared(record, parts, salts, hashes.commit_all(parts, salts))
+    seq = _seal(tx, sealed, parent_hash, env.now())
+    tx.run_all("seal_turn", [record.turn])
+    return seq
+
+
+def _insert_sealed(tx: Tx, given: Prepared, parent_id: str | None, now: int) -> int:
+    """A whole turn: its parts, then the turn itself, sealed. Gives the number of the log entry."""
+    record = given.record
+    summarized = None if record.compaction is None else compact.check(tx, parent_id, record.compaction)
+    place = place_under(tx, parent_id, record.turn.id)
+    settle(record, place)
+    if record.compaction is not None:
+        record.compaction.turns_summarized = summarized
+        tx.run_all("insert_compaction", [record.compaction])
+    insert_parts(tx, record)
+    seq = _seal(tx, given, place.parent_hash, now)
+    tx.run_all("insert_turn", [record.turn])
+    return seq
+
+
+def _seal(tx: Tx, given: Prepared, parent_hash: bytes | None, now: int) -> int:
+    """Hash, log entry, salts and commitments of a turn."""
+    turn = given.record.turn
+    turn.turn_hash = hashes.turn_hash(given.record, parent_hash, given.parts, given.commitments)
+    turn.seal_seq = log.record(tx, "seal", turn.id, now, facts=turn.turn_hash)
+    tx.run("insert_seal", seq=turn.seal_seq, salts=given.salts, commitments=b"".join(given.commitments))
+    return turn.seal_seq

@@ -1,0 +1,70 @@
+"""The end of a live turn: completed, failed, or left behind by a writer that died."""
+
+from agents_ledger.ledger import append, lease, moves, search
+from agents_ledger.ledger.build import Place, close, settle
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.records import read_record
+from agents_ledger.model.entries import Usage
+from agents_ledger.model.rows import LeaseRow, OriginalRow, Record
+from agents_ledger.model.texts import readable
+from agents_ledger.store import Tx
+
+
+def finish(
+    tx: Tx,
+    env: Env,
+    held: LeaseRow,
+    status: str,
+    error: str | None,
+    usage: Usage,
+    permissions_used: str | None = None,
+    reason: str = "advance",
+) -> bool:
+    """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch)."""
+    now = env.now()
+    if status == "failed":
+        tx.run("abandon_calls", turn_id=held.turn_id, completed_at=now)
+    record = read_record(tx, held.turn_id)
+    if permissions_used is not None:
+        record.turn.permissions_used = permissions_used
+    place = _place_of(tx, record)
+    close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
+    settle(record, place)
+    seq = append.seal_live(tx, env, record, place.parent_hash)
+    tx.run("drop_lease", turn_id=held.turn_id)
+    moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now)
+    search.catch_up_if_due(tx, moved or seq)
+    return moved is not None
+
+
+def recover(tx: Tx, env: Env) -> list[str]:
+    """Closes the live turns of dead writers as failed; gives their ids. Never completes one in silence."""
+    dead = [held for held in _leases(tx) if lease.is_dead(held, env.now())]
+    for held in dead:
+        why = f"interrupted: its writer (process {held.writer.split('|')[1]}) is gone"
+        finish(tx, env, held, "failed", why, Usage(), reason="recover")
+    return [held.turn_id for held in dead]
+
+
+def _leases(tx: Tx) -> list[LeaseRow]:
+    return [LeaseRow(*row) for row in tx.rows("all_leases")]
+
+
+def _place_of(tx: Tx, record: Record) -> Place:
+    turn = record.turn
+    if turn.parent_turn_id is None:
+        return Place(None, turn.root_id, turn.segment_id, turn.depth)
+    parent = tx.first("parent_facts", id=turn.parent_turn_id)
+    assert parent is not None, "a foreign key keeps it"  # noqa: S101
+    _, _, _, tokens, system_depth, compaction_depth, parent_hash, _, _ = parent
+    where = turn.parent_turn_id, turn.root_id, turn.segment_id, turn.depth
+    return Place(*where, parent_hash, tokens, system_depth, compaction_depth)
+
+
+def _keep_error(tx: Tx, record: Record, error: str) -> str:
+    view, original = readable(error)
+    if original is not None:
+        row = OriginalRow(record.turn.id, "error", original, record.turn.id, record.turn.root_id)
+        tx.run_all("insert_original", [row])
+        record.originals.append(row)
+    return view

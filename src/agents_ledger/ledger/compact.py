@@ -1,0 +1,68 @@
+"""Compaction as a turn: what may be summarised, and what is kept."""
+
+import msgspec
+
+from agents_ledger.errors import BadInput, NotAllowed
+from agents_ledger.ledger import threads
+from agents_ledger.ledger.records import read_turn
+from agents_ledger.model.rows import CompactionRow
+from agents_ledger.store import Tx
+
+
+def check(tx: Tx, head: str | None, row: CompactionRow) -> int:
+    """Refuses a compaction that does not fit its thread; gives how many turns it summarises."""
+    if head is None:
+        raise NotAllowed("there are no turns yet: nothing to compact")
+    last, first = row.summarized_through_turn_id, row.first_kept_turn_id
+    through = _on_path(tx, head, last, "summarised through")
+    if first is not None and _on_path(tx, head, first, "first kept") <= through:
+        raise BadInput(f"the first kept turn {first} must come after {last}")
+    for kept in kept_ids(row) or ():
+        _on_path(tx, head, kept, "kept")
+    if row.first_kept_message_id is not None:
+        _check_message(tx, row.first_kept_message_id, first)
+    before = newest(tx, head)
+    done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
+    if through < done:
+        raise BadInput(f"turn {last} was summarised before: go on from a later one")
+    return through - done
+
+
+def newest(tx: Tx, turn_id: str) -> CompactionRow | None:
+    """The newest compaction on a turn's path (itself included)."""
+    depth = read_turn(tx, turn_id).compaction_depth
+    if not depth:
+        return None
+    at = threads.ancestor_at(tx, turn_id, depth)
+    row = tx.first("compaction_of", turn_id=at)
+    assert row is not None, "every compaction turn has its row"  # noqa: S101
+    return CompactionRow(*row)
+
+
+def keep_last(tx: Tx, head: str, keep: int) -> tuple[str, str | None]:
+    """The cut that keeps the last `keep` turns: (summarised through, first kept)."""
+    depth = read_turn(tx, head).depth
+    if not 0 <= keep < depth:
+        raise BadInput(f"the session has {depth} turns: keep 0 to {depth - 1} of them, not {keep}")
+    through = threads.ancestor_at(tx, head, depth - keep)
+    first = threads.ancestor_at(tx, head, depth - keep + 1) if keep else None
+    assert through is not None, "every depth up to the head's has a turn"  # noqa: S101
+    return through, first
+
+
+def kept_ids(row: CompactionRow) -> list[str] | None:
+    """The kept turns that were picked one by one, if they were."""
+    return None if row.kept_json is None else msgspec.json.decode(row.kept_json, type=list[str])
+
+
+def _on_path(tx: Tx, head: str, turn_id: str, what: str) -> int:
+    turn = read_turn(tx, turn_id)
+    if not threads.is_ancestor(tx, turn_id, head):
+        raise BadInput(f"the turn {turn_id} ({what}) is not in the thread of {head}")
+    return turn.depth
+
+
+def _check_message(tx: Tx, message_id: str, first_kept: str | None) -> None:
+    row = tx.first("message_by_id", id=message_id)
+    if row is None or row[1] != first_kept:
+        raise BadInput(f"the first kept message {message_id} must belong to the first kept turn {first_kept}")

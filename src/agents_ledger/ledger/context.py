@@ -1,0 +1,143 @@
+"""What an agent would see at a turn: system prompt, summary, kept turns, query. Nothing of other branches."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.ledger import compact, threads
+from agents_ledger.ledger.records import read_turn, spoken
+from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
+from agents_ledger.store import Tx
+
+
+class ContextTurn(Struct, frozen=True):
+    """What one turn contributes."""
+
+    turn_id: str
+    messages: list[MessageRow]
+    calls: list[CallRow]
+
+
+class Context(Struct, frozen=True):
+    """The assembled context of a turn."""
+
+    turn_id: str
+    system: list[MessageRow]
+    summary: str | None
+    compaction_turn_id: str | None
+    replacement: Any
+    turns: list[ContextTurn]
+    query: str | None
+
+
+def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
+    """The context after a turn: it depends on the turn's path alone."""
+    turn = read_turn(tx, turn_id)
+    compaction = compact.newest(tx, turn_id)
+    if compaction is None:
+        seen = [_contribution(record) for record in spoken(tx, list(threads.path(tx, turn_id)))]
+    else:
+        seen = list(_after_compaction(tx, turn, compaction))
+    replaced = compaction.replacement_json if compaction else None
+    return Context(
+        turn_id=turn_id,
+        system=_system_prompt(tx, turn),
+        summary=(compaction.summary or None) if compaction else None,
+        compaction_turn_id=compaction.turn_id if compaction else None,
+        replacement=None if replaced is None else msgspec.json.decode(replaced),
+        turns=[each for each in seen if each.messages or each.calls],
+        query=query,
+    )
+
+
+def as_text(context: Context) -> str:
+    """The context as a person reads it."""
+    lines: list[str] = []
+    for message in context.system:
+        lines += ["[system]", message.content or "", ""]
+    if context.summary is not None:
+        lines += ["[summary of earlier turns]", context.summary, ""]
+    for turn in context.turns:
+        for step in in_order(turn.messages, turn.calls):
+            lines += _call_lines(step) if isinstance(step, CallRow) else [f"[{step.role}]", step.content or "", ""]
+    if context.query is not None:
+        lines += ["[user]", context.query, ""]
+    return "\n".join(lines).rstrip("\n")
+
+
+def in_order(messages: list[MessageRow], calls: list[CallRow]) -> list[MessageRow | CallRow]:
+    """Messages with their tool calls behind them; a call without a message by its time."""
+    steps: list[MessageRow | CallRow] = list(messages)
+    for call in calls:
+        owners = [
+            at
+            for at, step in enumerate(steps)
+            if (isinstance(step, CallRow) and step.sequence < call.sequence)
+            or (isinstance(step, MessageRow) and _comes_before(step, call))
+        ]
+        steps.insert(owners[-1] + 1 if owners else 0, call)
+    return steps
+
+
+def _comes_before(message: MessageRow, call: CallRow) -> bool:
+    return message.id == call.message_id if call.message_id else message.created_at <= call.started_at
+
+
+def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[ContextTurn]:
+    at = turn.compaction_depth
+    if row.replacement_json is None:
+        yield from _kept(tx, turn, row, at)
+    if at < turn.depth:
+        for record in spoken(tx, list(threads.path(tx, turn.id, at + 1, turn.depth))):
+            yield _contribution(record)
+
+
+def _kept(tx: Tx, turn: TurnRow, row: CompactionRow, at: int) -> Iterator[ContextTurn]:
+    picked = compact.kept_ids(row)
+    if picked is not None:
+        turns = sorted((read_turn(tx, turn_id) for turn_id in picked), key=lambda kept: kept.depth)
+        for record in spoken(tx, turns):
+            yield _contribution(record)
+    elif row.first_kept_turn_id is not None:
+        first = read_turn(tx, row.first_kept_turn_id)
+        for record in spoken(tx, list(threads.path(tx, turn.id, first.depth, at - 1))):
+            is_cut = record.turn.id == first.id
+            yield _contribution(record, row.first_kept_message_id if is_cut else None)
+
+
+def _contribution(record: Record, from_message_id: str | None = None) -> ContextTurn:
+    """A turn's messages without its system prompt (which stands at the top), from a message on."""
+    messages = record.messages[len(leading_system(record.messages)) :]
+    calls = record.calls
+    if from_message_id is not None:
+        first = next(row.sequence for row in record.messages if row.id == from_message_id)
+        dropped = {row.id for row in messages if row.sequence < first}
+        messages = [row for row in messages if row.sequence >= first]
+        calls = [call for call in calls if call.message_id not in dropped]
+    return ContextTurn(record.turn.id, messages, calls)
+
+
+def _system_prompt(tx: Tx, turn: TurnRow) -> list[MessageRow]:
+    """The newest system prompt on the path."""
+    if leading := leading_system(spoken(tx, [turn])[0].messages):
+        return leading
+    if not turn.system_depth or turn.system_depth == turn.depth:
+        return []
+    carrier = threads.ancestor_at(tx, turn.id, turn.system_depth)
+    assert carrier is not None, "every depth up to the turn's has a turn"  # noqa: S101
+    return leading_system(spoken(tx, [read_turn(tx, carrier)])[0].messages)
+
+
+def leading_system(messages: list[MessageRow]) -> list[MessageRow]:
+    """The system messages that a turn opens with."""
+    count = next((at for at, row in enumerate(messages) if row.role != "system"), len(messages))
+    return messages[:count]
+
+
+def _call_lines(call: CallRow) -> list[str]:
+    outcome = [call.result_json] if call.result_json is not None else []
+    outcome += [f"error: {call.error}"] if call.error is not None else []
+    shown = outcome or [f"({call.status})"]
+    return [f"[tool call {call.tool_name}]", call.params_json, f"[tool result {call.tool_name}]", *shown, ""]

@@ -1,0 +1,93 @@
+"""Leases: who is writing a live turn, and whether that writer is still there."""
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from agents_ledger.errors import LedgerError
+from agents_ledger.model.rows import LeaseRow
+
+TTL_MS = 60_000
+_BEATS = 3  # renewals within a lease's life
+
+
+def writer_name() -> str:
+    """This process, so that another one on the same machine can tell whether it is alive."""
+    pid = os.getpid()
+    return f"{_machine()}|{pid}|{_started(pid)}|{os.urandom(4).hex()}"
+
+
+def is_dead(lease: LeaseRow, now: int) -> bool:
+    """Whether nobody can be writing any more.
+
+    On the writer's own machine the process table decides, at once; from elsewhere only the time does.
+    """
+    machine, pid, started, _ = lease.writer.split("|")
+    if machine == _machine():
+        return _started(int(pid)) != started
+    return lease.expires_at < now
+
+
+class Heartbeat:
+    """Renews this process's leases in the background, as long as there are live turns."""
+
+    def __init__(self, renew: Callable[[], None]) -> None:
+        self._renew = renew
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begins to beat; a second call does nothing."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, name="ledger-heartbeat", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Stops and waits for the last beat."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(TTL_MS / _BEATS / 1000):
+            try:
+                self._renew()
+            except LedgerError:
+                # A full disk or a server that is away: the next beat tries again, writers see the error themselves.
+                continue
+
+
+def _machine() -> str:
+    """The machine and the space of process numbers: equal exactly where a pid means the same process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return socket.gethostname()
+    return f"{boot}/{space}"
+
+
+def _started(pid: int) -> str:
+    """When a process started (in clock ticks after boot); '' if it is not there."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return _alive_elsewhere(pid)
+    return "" if fields[0] == b"Z" else fields[19].decode()
+
+
+def _alive_elsewhere(pid: int) -> str:
+    """The same on systems without /proc, without the start time."""
+    if Path("/proc/self/stat").exists():
+        return ""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        return "running"
+    return "running"

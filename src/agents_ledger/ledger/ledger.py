@@ -1,0 +1,378 @@
+"""The ledger: what one can do with it. Each verb is one transaction or one snapshot."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import msgspec
+
+from agents_ledger.errors import LedgerError
+from agents_ledger.ledger import (
+    append,
+    closing,
+    compact,
+    context,
+    lease,
+    moves,
+    records,
+    search,
+    sessions,
+    threads,
+)
+from agents_ledger.ledger.append import HEAD, Head
+from agents_ledger.ledger.build import prepare
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.live import LiveTurn
+from agents_ledger.ledger.opening import opened
+from agents_ledger.ledger.verify import Report, verify
+from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
+from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
+from agents_ledger.store import Database, Tx
+
+
+class Ledger:
+    """The record of all conversations, in one database. Safe to use from several threads and processes."""
+
+    def __init__(self, database: Database, env: Env | None = None) -> None:
+        self.database = database
+        self.env = env or Env()
+        self.writer = lease.writer_name()
+        self._live: dict[str, LiveTurn] = {}
+        self._heartbeat = lease.Heartbeat(self._renew)
+        self.recovered: list[str] = [] if database.readonly else self.recover()
+
+    @classmethod
+    def open(cls, url: str, *, readonly: bool = False, create: bool = True, env: Env | None = None) -> Self:
+        """Opens (or makes) a ledger by its URL; closes the turns that dead writers left behind."""
+        database = opened(url, readonly=readonly, create=create)
+        try:
+            return cls(database, env)
+        except BaseException:
+            database.close()
+            raise
+
+    def close(self) -> None:
+        """Ends everything: live turns of this object fail as interrupted."""
+        for turn in list(self._live.values()):
+            try:
+                turn.fail("interrupted: the ledger was closed")
+            except LedgerError:
+                continue  # its lease is left behind; the next opener closes the turn
+        self._heartbeat.stop()
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # writing
+
+    def turn(
+        self,
+        session: str,
+        query: str | Message | tuple[Message, ...] | None = None,
+        *,
+        model: str | None = None,
+        provider: str | None = None,
+        role: Role = "unified",
+        toolset: str | None = None,
+        tools: list[str] | tuple[str, ...] | None = None,
+        permissions: Any = None,
+        workspace: str | None = None,
+        source_event_id: str | None = None,
+        system: str | None = None,
+        system_prompt_hash: str | None = None,
+        persona: str | None = None,
+        thread_key: str | None = None,
+        origin: sessions.Origin | None = None,
+        expect: str | Head | None = HEAD,
+    ) -> LiveTurn:
+        """Begins a live turn on a session (found by label, then by alias, else made)."""
+        settings = Settings(
+            model=model,
+            provider=provider,
+            role=role,
+            toolset=toolset,
+            tools=None if tools is None else tuple(tools),
+            permissions_granted=permissions,
+            source_event_id=source_event_id,
+            workspace_path=workspace,
+            persona_id=persona,
+            system_prompt_hash=system_prompt_hash,
+            thread_key=thread_key,
+        )
+        opening = () if system is None else (Message("system", system),)
+        made = origin or sessions.Origin(persona_id=persona)
+        return LiveTurn(self, session, opening + _asked(query), settings, made, expect)
+
+    def append(
+        self,
+        session: str,
+        turn: Turn,
+        *,
+        origin: sessions.Origin | None = None,
+        expect: str | Head | None = HEAD,
+    ) -> str:
+        """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
+        where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
+        given = prepare(turn, self.env)
+        return self.database.write(lambda tx: append.append(tx, self.env, session, given, where, expect))
+
+    def branch(self, parent_turn_id: str | None, turn: Turn) -> str:
+        """Adds a finished turn to the tree without moving any session; gives its id."""
+        given = prepare(turn, self.env)
+        return self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, given))
+
+    def compact(
+        self,
+        session: str,
+        summary: str,
+        *,
+        keep: int | None = None,
+        through: str | None = None,
+        settings: Settings | None = None,
+        expect: str | Head | None = HEAD,
+        **details: Any,
+    ) -> str:
+        """Adds a compaction turn: `summary` stands for everything but the last `keep` turns. Gives its id."""
+
+        def body(tx: Tx) -> str:
+            head = sessions.require_active(tx, session).thread_id
+            cut = details
+            if through is not None:
+                cut = {"through": through, **details}
+            elif head is not None:
+                last, first = compact.keep_last(tx, head, 0 if keep is None else keep)
+                cut = {"through": last, "first_kept": first, **details}
+            turn = Turn(compaction=Compaction(summary, **{"through": "", **cut}), settings=settings or Settings())
+            return append.append(tx, self.env, session, prepare(turn, self.env), sessions.Origin(), expect)
+
+        return self.database.write(body)
+
+    # moving
+
+    def fork(self, turn_id: str, label: str | None = None) -> SessionRow:
+        """A new session at a turn; the original is untouched."""
+        return self.database.write(lambda tx: moves.fork(tx, self.env, turn_id, label))
+
+    def rewind(
+        self, session: str, turn_id: str | None = None, *, turns: int | None = None, expect: str | None = None
+    ) -> MoveRow:
+        """Moves a session back, to an earlier turn or by a number of turns (1); nothing is lost."""
+        return self.database.write(lambda tx: moves.rewind(tx, self.env, session, turn_id, turns, expect))
+
+    rollback = rewind
+
+    def replay(self, session: str, turn_id: str | None = None) -> MoveRow:
+        """Moves a session forward again, to where it was before it was rewound."""
+        return self.database.write(lambda tx: moves.replay(tx, self.env, session, turn_id))
+
+    def create_session(self, label: str, origin: sessions.Origin | None = None) -> SessionRow:
+        """A new session without turns."""
+        return self.database.write(lambda tx: sessions.create(tx, self.env, label, origin or sessions.Origin()))
+
+    def archive(self, session: str) -> SessionRow:
+        """Puts a session away; its turns stay."""
+        return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "archived"))
+
+    def restore(self, session: str) -> SessionRow:
+        """Makes an archived session active again."""
+        return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "active"))
+
+    def alias(self, alias: str, session: str, reason: str = "manual") -> AliasRow:
+        """Another key for a session (`identity_promotion`, `identity_merge`, `manual`)."""
+        return self.database.write(lambda tx: sessions.add_alias(tx, self.env, alias, session, reason))
+
+    def merge(self, session: str, into: str) -> SessionRow:
+        """Lets a session's label and aliases lead to another session; its own turns stay where they are."""
+        return self.database.write(lambda tx: sessions.merge(tx, self.env, session, into))
+
+    # reading
+
+    def sessions(
+        self, *, status: str | None = None, limit: int = 50, after: tuple[int, str] | None = None
+    ) -> list["SessionLine"]:
+        """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen."""
+        at, label = after or (None, "")
+        with self.database.read() as tx:
+            found = tx.rows("session_list", status=status, before_at=at, after_label=label, limit=limit)
+        width = len(SessionRow.__struct_fields__)
+        return [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+
+    def session(self, label: str) -> SessionRow:
+        """One session, by its label or an alias."""
+        with self.database.read() as tx:
+            return sessions.require(tx, label)
+
+    def head(self, session: str, *, at: int | None = None, seq: int | None = None) -> str | None:
+        """The turn a session points at: now, at a time (as claimed by the clock), or after a commit (exact)."""
+        with self.database.read() as tx:
+            found = sessions.require(tx, session)
+            if at is None and seq is None:
+                return found.thread_id
+            if seq is not None:
+                move = tx.first("head_at_seq", label=found.label, seq=seq)
+            else:
+                move = tx.first("head_at_time", label=found.label, at=at)
+            return None if move is None else str(move[2])
+
+    def history(self, session: str) -> list[MoveRow]:
+        """Every movement of a session's pointer, oldest first."""
+        with self.database.read() as tx:
+            label = sessions.require(tx, session).label
+            return [MoveRow(*row) for row in tx.rows("moves_of", label=label)]
+
+    def aliases(self, session: str) -> list[AliasRow]:
+        """The other keys of a session."""
+        with self.database.read() as tx:
+            label = sessions.require(tx, session).label
+            return [AliasRow(*row) for row in tx.rows("aliases_of", label=label)]
+
+    def subagents(self, session: str) -> list[SessionRow]:
+        """The sessions that a session's tool calls started."""
+        with self.database.read() as tx:
+            label = sessions.require(tx, session).label
+            return [SessionRow(*row) for row in tx.rows("subagents_of", label=label)]
+
+    def find(self, text: str) -> str:
+        """A turn's id from an id, its end or beginning, or a session's label."""
+        with self.database.read() as tx:
+            return threads.find(tx, text)
+
+    def get(self, turn_id: str) -> Record:
+        """One whole turn."""
+        with self.database.read() as tx:
+            return records.read_record(tx, turn_id)
+
+    def ancestry(self, turn_id: str) -> list[str]:
+        """The ids from the root to a turn."""
+        with self.database.read() as tx:
+            return threads.ancestry(tx, turn_id)
+
+    def thread(self, turn_id: str, *, from_depth: int = 1, limit: int | None = None) -> list[Record]:
+        """The whole turns from the root (or a depth) to a turn; at most `limit` of them."""
+        with self.database.read() as tx:
+            last = None if limit is None else from_depth + limit - 1
+            return records.complete_all(tx, list(threads.path(tx, turn_id, from_depth, last)))
+
+    def path(self, turn_id: str) -> list[TurnRow]:
+        """The turns from the root to a turn, without what hangs on them."""
+        with self.database.read() as tx:
+            return list(threads.path(tx, turn_id))
+
+    def children(self, turn_id: str) -> list[TurnRow]:
+        """The turns that follow a turn directly."""
+        with self.database.read() as tx:
+            return [TurnRow(*row) for row in tx.rows("children", id=turn_id)]
+
+    def tree(self, turn_id: str) -> "Tree":
+        """The whole tree that a turn belongs to, and the sessions that point into it."""
+        with self.database.read() as tx:
+            root = records.read_turn(tx, turn_id).root_id
+            nodes = [Node(*row) for row in tx.rows("tree_turns", root_id=root)]
+            return Tree(root, nodes, [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=root)])
+
+    def roots(self, limit: int = 50) -> list[str]:
+        """The first turns of all trees, newest first."""
+        with self.database.read() as tx:
+            return [row[0] for row in tx.rows("roots", limit=limit)]
+
+    def including(self, turn_id: str) -> list[str]:
+        """Every session that has ever had a turn in its thread."""
+        with self.database.read() as tx:
+            return threads.including(tx, turn_id)
+
+    def context(self, turn_id: str, query: str | None = None) -> context.Context:
+        """What an agent would see after a turn."""
+        with self.database.read() as tx:
+            return context.assemble(tx, turn_id, query)
+
+    def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
+        """The calls of tools that their turn did not have, by its own toolset snapshot."""
+        with self.database.read() as tx:
+            found = [
+                row[0]
+                for row in tx.rows("tools_outside", turn_id=turn_id)
+                if row[2] not in msgspec.json.decode(row[5], type=list[str])
+            ]
+            return [CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
+
+    def counts(self) -> dict[str, int]:
+        """How much is in here."""
+        with self.database.read() as tx:
+            row = tx.first("counts")
+        names = ("sessions", "turns", "messages", "tool_calls", "live", "seq")
+        return dict(zip(names, row or (), strict=True))
+
+    # caring
+
+    def recover(self) -> list[str]:
+        """Closes the live turns whose writers died, as failed; gives their ids."""
+        with self.database.read() as tx:
+            if not tx.rows("all_leases"):
+                return []
+        return self.database.write(lambda tx: closing.recover(tx, self.env))
+
+    def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> Report:
+        """Recomputes hashes, tree, heads, counters and sequences."""
+        return verify(self.database, limit=limit, progress=progress)
+
+    def index(self) -> None:
+        """Brings the search index up to date with everything that is sealed."""
+        self.database.write(search.catch_up)
+
+    def watch(self, turn: LiveTurn) -> None:
+        """Takes care of a live turn's lease (called by the turn itself)."""
+        self._live[turn.id] = turn
+        self._heartbeat.start()
+
+    def unwatch(self, turn: LiveTurn) -> None:
+        """A live turn has ended (called by the turn itself)."""
+        self._live.pop(turn.id, None)
+
+    def _renew(self) -> None:
+        if self._live:
+            expires = self.env.now() + lease.TTL_MS
+            self.database.write(lambda tx: tx.run("renew_leases", writer=self.writer, expires_at=expires))
+
+
+class SessionLine(msgspec.Struct, frozen=True):
+    """A session as it stands in a list."""
+
+    session: SessionRow
+    depth: int | None
+    thread_tokens: int | None
+    model: str | None
+    last_turn_at: int | None
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A turn as it stands in a drawn tree."""
+
+    id: str
+    parent_turn_id: str | None
+    turn_type: str
+    status: str
+    model: str | None
+    started_at: int
+    tool_call_count: int
+    depth: int
+    segment_id: int
+    opening: str | None
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """All turns of a tree, parents first, and (label, head) of the sessions in it."""
+
+    root_id: str
+    nodes: list[Node]
+    heads: list[tuple[str, str]]
+
+
+def _asked(query: str | Message | tuple[Message, ...] | None) -> tuple[Message, ...]:
+    if query is None:
+        return ()
+    if isinstance(query, str):
+        return (Message("user", query, source="human"),)
+    return (query,) if isinstance(query, Message) else tuple(query)

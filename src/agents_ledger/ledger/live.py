@@ -1,0 +1,386 @@
+"""Live turns: a runtime writes while it works, readers see it at once, a crash leaves nothing hanging."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+
+from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, TurnIsSealed, UnresolvedCalls
+from agents_ledger.ledger import append, closing, lease, sessions
+from agents_ledger.ledger.append import HEAD, Head
+from agents_ledger.ledger.build import Builder, Place, settle
+from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
+from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, OriginalRow
+from agents_ledger.model.texts import integer, json_text, readable
+from agents_ledger.store import Tx
+
+if TYPE_CHECKING:
+    from agents_ledger.ledger.ledger import Ledger
+
+T = TypeVar("T")
+_FLUSH_S = 0.25
+_FLUSH_CHARS = 8192
+
+
+class LiveTurn:
+    """A turn that is being written. Every method returns after its change is durable and visible.
+
+    As a context manager it completes at the end of the block, or fails with the reason if the block raises.
+    """
+
+    def __init__(
+        self,
+        ledger: "Ledger",
+        session: str,
+        messages: tuple[Message, ...],
+        settings: Settings,
+        origin: sessions.Origin,
+        expect: str | Head | None = HEAD,
+    ) -> None:
+        self._ledger = ledger
+        self._env = ledger.env
+        self._lock = threading.RLock()
+        self._usage = Usage()
+        self._permissions_used: str | None = None
+        self._draft: _Draft | None = None
+        self._status = "pending"
+        self._messages = 0
+        self._calls = 0
+        self._last_assistant: str | None = None
+        self.id = self._env.new_id(None)
+        self._held, self._place = ledger.database.write(
+            lambda tx: self._begin(tx, session, messages, settings, origin, expect)
+        )
+        ledger.watch(self)
+
+    @property
+    def session(self) -> str:
+        """The label of the session that this turn extends."""
+        return self._held.session_label
+
+    @property
+    def parent_id(self) -> str | None:
+        """The turn before this one."""
+        return self._place.parent_turn_id
+
+    @property
+    def status(self) -> str:
+        """`pending`, `streaming`, `completed` or `failed`."""
+        return self._status
+
+    def message(self, message: Message) -> str:
+        """Adds a message; gives its id."""
+        with self._lock:
+            return self._add_message(message).id
+
+    def reply(
+        self,
+        content: str | None = None,
+        *,
+        thinking: str | None = None,
+        usage: Usage | None = None,
+        **details: Any,
+    ) -> str:
+        """The assistant's words: a message of their own, or the end of what was streamed. Gives its id."""
+        with self._lock:
+            if content is None and thinking is None and self._draft is not None:
+                message_id = self._end_draft()
+            else:
+                message_id = self.message(Message("assistant", content, thinking=thinking, **details))
+            if usage is not None:
+                self.count(usage)
+            return message_id
+
+    def stream(self, text: str = "", *, thinking: str = "") -> str:
+        """Adds to the message that is being spoken; written every quarter of a second or 8 KB. Gives its id."""
+        with self._lock:
+            if self._draft is None:
+                row = self._add_message(Message("assistant", text, thinking=thinking or None))
+                self._draft = _Draft(row.id, text, thinking)
+                return row.id
+            if self._draft.add(text, thinking):
+                self._write(lambda _: None)
+            return self._draft.message_id
+
+    def call(
+        self,
+        tool: str,
+        params: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that people use
+        status: CallStatus = "running",
+    ) -> "LiveCall":
+        """Records a tool call as it starts; `id` is the model's own id of it."""
+        with self._lock:
+            made = Call(tool, params, status=status, native_id=id)
+            row = self._write(lambda tx: self._insert_call(tx, made))
+            self._calls += 1
+            return LiveCall(self, row)
+
+    def count(self, usage: Usage) -> None:
+        """Adds to the tokens of this turn (kept when the turn ends)."""
+        with self._lock:
+            total = self._usage + usage
+            # Refused here, where it is given: at the end of the turn it would keep it from ending at all.
+            for name, value in msgspec.structs.asdict(total).items():
+                integer(value, f"{name} tokens")
+            self._usage = total
+
+    def use_permissions(self, permissions: Any) -> None:
+        """Says which permissions were exercised (kept when the turn ends)."""
+        text, lost = json_text(permissions, "permissions")
+        if lost is not None:
+            raise BadInput("permissions must be plain JSON")
+        self._permissions_used = text
+
+    def complete(self, usage: Usage | None = None) -> str:
+        """Seals the turn and moves the session to it; gives its id.
+
+        Raises HeadMoved if the session moved meanwhile: the turn is kept as a branch then.
+        """
+        with self._lock:
+            if usage is not None:
+                self.count(usage)
+            moved = self._finish("completed", None)
+            if not moved:
+                actual = self._ledger.session(self.session).thread_id
+                raise HeadMoved(self.session, self.parent_id, actual, self.id)
+            return self.id
+
+    def fail(self, reason: str) -> str:
+        """Seals the turn as failed, with the reason; open calls are abandoned. Gives its id."""
+        with self._lock:
+            self._finish("failed", reason)
+            return self.id
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
+        with self._lock:
+            if self._status in ("completed", "failed"):
+                return
+            if problem is not None:
+                self.fail(f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__)
+                return
+            try:
+                self.complete()
+            except UnresolvedCalls as unresolved:
+                self.fail(str(unresolved))
+                raise
+
+    def _add_message(self, message: Message) -> MessageRow:
+        row = self._write(lambda tx: self._insert_message(tx, message))
+        self._messages += 1
+        if message.role == "assistant":
+            self._last_assistant = row.id
+        return row
+
+    # what LiveCall does
+
+    def finish_call(self, call_id: str, status: CallStatus, result: Any, error: str | None) -> None:
+        """The outcome of one tool call."""
+        with self._lock:
+            self._write(lambda tx: self._finish_call(tx, call_id, status, result, error))
+
+    def spawn(self, call_id: str, label: str, task: str | None) -> str:
+        """A subagent's session, linked with the call that starts it, both ways."""
+        with self._lock:
+            link = Spawn(self.session, self.id, call_id, task)
+            return self._write(lambda tx: self._spawn(tx, call_id, label, link))
+
+    # inside a transaction
+
+    def _begin(
+        self,
+        tx: Tx,
+        label: str,
+        messages: tuple[Message, ...],
+        settings: Settings,
+        origin: sessions.Origin,
+        expect: str | Head | None,
+    ) -> tuple[LeaseRow, Place]:
+        session = sessions.ensure(tx, self._env, label, origin)
+        if not isinstance(expect, Head) and session.thread_id != expect:
+            raise HeadMoved(session.label, expect, session.thread_id, None)
+        now = self._env.now()
+        place = append.place_under(tx, session.thread_id, self.id)
+        builder = Builder(self.id, place.root_id, self._env)
+        turn = builder.turn(settings, "normal", now, None)
+        for sequence, message in enumerate(messages):
+            builder.message(message, sequence, now)
+        settle(builder.record(turn), place)
+        tx.run_all("insert_turn", [turn])
+        append.insert_parts(tx, builder)
+        self._messages = len(messages)
+        expires = now + lease.TTL_MS
+        held = LeaseRow(self.id, session.label, self._ledger.writer, self._env.new_id(None), expires)
+        tx.run_all("insert_lease", [held])
+        return held, place
+
+    def _write(self, body: Callable[[Tx], T]) -> T:
+        """One durable step of this turn, if the lease is still ours."""
+        self._require_open()
+
+        def guarded(tx: Tx) -> T:
+            self._hold(tx)
+            if self._status == "pending":
+                tx.run("start_streaming", id=self.id)
+            self._flush_draft(tx)
+            return body(tx)
+
+        done = self._ledger.database.write(guarded)
+        self._status = "streaming"
+        if self._draft is not None:
+            self._draft.flushed()
+        return done
+
+    def _hold(self, tx: Tx) -> None:
+        expires = self._env.now() + lease.TTL_MS
+        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires):
+            raise LeaseLost(
+                f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn"
+            )
+
+    def _insert_message(self, tx: Tx, message: Message) -> MessageRow:
+        builder = Builder(self.id, self._place.root_id, self._env)
+        row = builder.message(message, self._messages, self._env.now())
+        append.insert_parts(tx, builder)
+        return row
+
+    def _insert_call(self, tx: Tx, call: Call) -> CallRow:
+        builder = Builder(self.id, self._place.root_id, self._env)
+        row = builder.call(call, self._calls, self._last_assistant, self._env.now())
+        append.insert_parts(tx, builder)
+        return row
+
+    def _finish_call(self, tx: Tx, call_id: str, status: CallStatus, result: Any, error: str | None) -> None:
+        builder = Builder(self.id, self._place.root_id, self._env)
+        result_json = builder.json(call_id, "result_json", result)
+        text = builder.text(call_id, "error", error)
+        changed = tx.run(
+            "finish_call",
+            id=call_id,
+            status=status,
+            result_json=result_json,
+            error=text,
+            completed_at=self._env.now(),
+            lossy=int(bool(builder.originals)),
+        )
+        if not changed:
+            raise TurnIsSealed(f"tool call {call_id} has its outcome already")
+        append.insert_parts(tx, builder)
+        spawned = tx.first("call_by_id", id=call_id)
+        if spawned is not None and spawned[9] is not None:
+            outcome = "completed" if status == "completed" else "failed"
+            sessions.set_task_status(tx, self._env, spawned[9], outcome)
+
+    def _spawn(self, tx: Tx, call_id: str, label: str, link: Spawn) -> str:
+        child = sessions.create(tx, self._env, label, sessions.Origin(spawn=link))
+        if not tx.run("link_spawned", id=call_id, label=label):
+            raise TurnIsSealed(f"tool call {call_id} has started a subagent already")
+        return child.label
+
+    def _flush_draft(self, tx: Tx) -> None:
+        if self._draft is not None and self._draft.is_changed:
+            self._draft.write(tx, self.id, self._place.root_id)
+
+    def _end_draft(self) -> str:
+        assert self._draft is not None, "asked by the caller"  # noqa: S101
+        message_id = self._draft.message_id
+        self._write(lambda _: None)
+        self._draft = None
+        return message_id
+
+    def _finish(self, status: str, error: str | None) -> bool:
+        self._require_open()
+
+        def body(tx: Tx) -> bool:
+            self._hold(tx)
+            self._flush_draft(tx)
+            return closing.finish(tx, self._env, self._held, status, error, self._usage, self._permissions_used)
+
+        moved = self._ledger.database.write(body)
+        self._status = status
+        self._ledger.unwatch(self)
+        return moved
+
+    def _require_open(self) -> None:
+        if self._status in ("completed", "failed"):
+            raise TurnIsSealed(f"turn {self.id} is {self._status}: begin a new one")
+
+
+class LiveCall:
+    """A tool call of a live turn."""
+
+    def __init__(self, turn: LiveTurn, row: CallRow) -> None:
+        self._turn = turn
+        self.id = row.id
+        self.tool = row.tool_name
+
+    def complete(self, result: Any = None) -> None:
+        """It worked; the result is any JSON value."""
+        self._turn.finish_call(self.id, "completed", result, None)
+
+    def fail(self, error: str, result: Any = None) -> None:
+        """It did not work."""
+        self._turn.finish_call(self.id, "failed", result, error)
+
+    def cancel(self, reason: str | None = None) -> None:
+        """It was stopped."""
+        self._turn.finish_call(self.id, "cancelled", None, reason)
+
+    def reject(self, reason: str | None = None) -> None:
+        """It was not allowed."""
+        self._turn.finish_call(self.id, "rejected", None, reason)
+
+    def spawn(self, label: str, task: str | None = None) -> str:
+        """Starts a subagent: a session of its own, linked both ways. Gives its label."""
+        return self._turn.spawn(self.id, label, task)
+
+
+class _Draft:
+    """A message that is being spoken, and what of it is not written yet."""
+
+    def __init__(self, message_id: str, text: str, thinking: str) -> None:
+        self.message_id = message_id
+        self._text = [text]
+        self._thinking = [thinking]
+        self._waiting = 0
+        self._size = len(text) + len(thinking)
+        self._written_at = time.monotonic()
+
+    @property
+    def is_changed(self) -> bool:
+        return self._waiting > 0
+
+    def add(self, text: str, thinking: str) -> bool:
+        """Whether it is time to write."""
+        self._text.append(text)
+        self._thinking.append(thinking)
+        self._waiting += len(text) + len(thinking)
+        self._size += len(text) + len(thinking)
+        # The larger the message, the rarer it is rewritten: the work stays linear in its length.
+        large = self._waiting >= max(_FLUSH_CHARS, self._size // 8)
+        return large or time.monotonic() - self._written_at >= _FLUSH_S
+
+    def write(self, tx: Tx, turn_id: str, root_id: str) -> None:
+        content, lost = readable("".join(self._text))
+        thinking, lost_thinking = readable("".join(self._thinking))
+        pairs = (("content", lost), ("thinking", lost_thinking))
+        originals = [OriginalRow(self.message_id, field, raw, turn_id, root_id) for field, raw in pairs if raw]
+        if originals:
+            tx.run_all("insert_original", originals)
+        tx.run(
+            "update_message",
+            id=self.message_id,
+            content=content,
+            thinking=thinking or None,
+            lossy=int(bool(originals)),
+        )
+
+    def flushed(self) -> None:
+        self._waiting = 0
+        self._written_at = time.monotonic()

@@ -1,0 +1,127 @@
+"""Whole turns, read back from their rows."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.errors import NotFound
+from agents_ledger.model.hashes import canon, parts
+from agents_ledger.model.rows import (
+    CallRow,
+    CodeBlockRow,
+    CompactionRow,
+    FileRow,
+    LintRow,
+    MessageRow,
+    OriginalRow,
+    Record,
+    TurnRow,
+)
+from agents_ledger.store import Tx
+
+_LONGEST_HINT = 60
+_BATCH = 500  # turns in one query
+T = TypeVar("T", bound=Struct)
+
+
+def read_turn(tx: Tx, turn_id: str) -> TurnRow:
+    """The row of one turn."""
+    row = tx.first("turn_by_id", id=turn_id)
+    if row is None:
+        raise NotFound(f"no turn {turn_id[:_LONGEST_HINT]!r}: `ldg tree` shows the turns that there are")
+    return TurnRow(*row)
+
+
+def read_record(tx: Tx, turn_id: str) -> Record:
+    """One whole turn."""
+    return complete(tx, read_turn(tx, turn_id))
+
+
+def complete(tx: Tx, turn: TurnRow) -> Record:
+    """A turn with everything that hangs on it."""
+    return complete_all(tx, [turn])[0]
+
+
+def complete_all(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
+    """Turns with everything that hangs on them: a query for each table, however many turns."""
+    records: list[Record] = []
+    for start in range(0, len(turns), _BATCH):
+        records += _complete(tx, turns[start : start + _BATCH])
+    return records
+
+
+def spoken(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
+    """Turns with their messages and tool calls only."""
+    records: list[Record] = []
+    for start in range(0, len(turns), _BATCH):
+        batch = turns[start : start + _BATCH]
+        ids = _ids(batch)
+        messages, calls = _grouped(MessageRow, tx, "messages_of", ids, 1), _grouped(CallRow, tx, "calls_of", ids, 1)
+        records += [
+            Record(turn, messages.get(turn.id, []), calls.get(turn.id, []), None, [], [], [], []) for turn in batch
+        ]
+    return records
+
+
+def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
+    ids = _ids(turns)
+    compactions: dict[str, list[CompactionRow]] = {}
+    if any(turn.turn_type == "compaction" for turn in turns):
+        compactions = _grouped(CompactionRow, tx, "compactions_of", ids, 0)
+    files = _grouped(FileRow, tx, "files_of", ids)
+    lints = _grouped(LintRow, tx, "lints_of", ids)
+    blocks = _grouped(CodeBlockRow, tx, "codeblocks_of", ids)
+    originals = _grouped(OriginalRow, tx, "originals_of", ids, 3)
+    return [
+        Record(
+            turn=record.turn,
+            messages=record.messages,
+            calls=record.calls,
+            compaction=compactions.get(record.turn.id, [None])[0],
+            files=files.get(record.turn.id, []),
+            lints=lints.get(record.turn.id, []),
+            codeblocks=blocks.get(record.turn.id, []),
+            originals=originals.get(record.turn.id, []),
+        )
+        for record in spoken(tx, turns)
+    ]
+
+
+def content_digest(record: Record) -> bytes:
+    """What a turn says, without ids, times of arrival and place: to tell the same turn from another one."""
+    turn = record.turn
+    facts: list[object] = [
+        [
+            turn.turn_type,
+            turn.status,
+            turn.model,
+            turn.provider,
+            turn.role,
+            turn.toolset_name,
+            turn.total_tokens,
+        ],
+        [[row.role, row.source, row.sequence] for row in record.messages],
+        [[call.tool_name, call.status, call.sequence] for call in record.calls],
+        [[part.place, part.raw] for part in parts(record) if part.place not in ("file", "lint", "codeblock")],
+        [[file.kind, file.file_path, file.line_start] for file in record.files],
+        [[lint.file_path, lint.message, lint.severity] for lint in record.lints],
+        [[block.idx, block.content] for block in record.codeblocks],
+    ]
+    return sha256(canon(facts)).digest()
+
+
+def _ids(turns: Sequence[TurnRow]) -> str:
+    return msgspec.json.encode([turn.id for turn in turns]).decode()
+
+
+def _grouped(kind: type[T], tx: Tx, name: str, ids: str, at: int | None = None) -> dict[str, list[T]]:
+    """Rows by their turn, whose id is the column `at` (or stands in front of the row's own columns)."""
+    build: Any = kind
+    found: dict[str, list[T]] = {}
+    for row in tx.rows(name, ids=ids):
+        turn_id, values = (row[0], row[1:]) if at is None else (row[at], row)
+        found.setdefault(turn_id, []).append(build(*values))
+    return found

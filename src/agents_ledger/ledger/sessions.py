@@ -1,0 +1,182 @@
+"""Sessions: stable labels, their other names, their subagents."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.errors import AliasCycle, BadInput, LabelTaken, NotFound, SessionArchived
+from agents_ledger.ledger import log
+from agents_ledger.ledger.env import Env
+from agents_ledger.model.entries import Spawn
+from agents_ledger.model.rows import AliasRow, SessionRow
+from agents_ledger.model.texts import label as checked
+from agents_ledger.model.texts import readable
+from agents_ledger.store import Tx
+
+DEFAULT_PERSONA = "default"
+
+
+class Origin(Struct, frozen=True):
+    """Where a session comes from, and how it is addressed."""
+
+    persona_id: str | None = None
+    routing_key: str | None = None
+    origin: str | None = None
+    origin_session_id: str | None = None
+    spawn: Spawn | None = None
+
+
+def resolve(tx: Tx, label: str) -> SessionRow | None:
+    """The session of a label: a live session of that name, else by alias, else one that is put away."""
+    own = tx.first("session_by_label", label=label)
+    if own is not None and own[-1] == "active":
+        return SessionRow(*own)
+    alias = tx.first("alias_by_name", alias=label)
+    if alias is not None:
+        return SessionRow(*_row(tx, alias[1]))
+    return None if own is None else SessionRow(*own)
+
+
+def require(tx: Tx, label: str) -> SessionRow:
+    """The session of a label; an error that helps if there is none."""
+    found = resolve(tx, checked(label, "session label"))
+    if found is None:
+        near = [row[0] for row in tx.rows("session_list", status=None, before_at=None, after_label="", limit=5)]
+        hint = f"there are {', '.join(near)}" if near else "there are none yet"
+        raise NotFound(f"no session {label!r}: {hint} (`ldg sessions` lists them)")
+    return found
+
+
+def require_active(tx: Tx, label: str) -> SessionRow:
+    """A session that takes new turns."""
+    return _active(require(tx, label))
+
+
+def _active(session: SessionRow) -> SessionRow:
+    if session.status != "active":
+        raise SessionArchived(
+            f"session {session.label!r} is {session.status}: restore it first, or fork its head into a new one"
+        )
+    return session
+
+
+def ensure(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
+    """The lookup order of the seed: session, alias, create."""
+    found = resolve(tx, checked(label, "session label"))
+    return create(tx, env, label, origin) if found is None else _active(found)
+
+
+def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
+    """A new session without a head."""
+    refuse_taken(tx, checked(label, "session label"))
+    now, spawn = env.now(), origin.spawn
+    row = SessionRow(
+        label=label,
+        thread_id=None,
+        persona_id=checked(origin.persona_id or DEFAULT_PERSONA, "persona"),
+        is_subagent=int(spawn is not None),
+        parent_session_label=spawn.parent_session_label if spawn else None,
+        parent_turn_id=spawn.parent_turn_id if spawn else None,
+        spawn_tool_call_id=spawn.spawn_tool_call_id if spawn else None,
+        task_description=readable(spawn.task_description)[0] if spawn and spawn.task_description else None,
+        task_status=spawn.task_status if spawn else None,
+        routing_key=_key(origin.routing_key, "routing_key"),
+        origin=_key(origin.origin, "origin"),
+        origin_session_id=_key(origin.origin_session_id, "origin_session_id"),
+        created_at=now,
+        updated_at=now,
+        status="active",
+    )
+    tx.run_all("insert_session", [row])
+    log.record(tx, "session", label, now, body=fixed_facts(row))
+    if spawn is not None:
+        log.record(tx, "task", label, now, body={"task_status": spawn.task_status})
+    return row
+
+
+def _key(text: str | None, what: str) -> str | None:
+    """A key that is looked up: it must be the same in both databases, so nothing that a column can't hold."""
+    if text is not None and readable(text)[1] is not None:
+        raise BadInput(f"{text[:60]!r} can't be a {what}: pass text without NUL and lone surrogates")
+    return text
+
+
+def refuse_taken(tx: Tx, label: str) -> None:
+    """A new label must be free among sessions and aliases."""
+    if tx.first("session_by_label", label=label) is not None:
+        raise LabelTaken(f"a session {label!r} exists: choose another label")
+    if tx.first("alias_by_name", alias=label) is not None:
+        raise LabelTaken(f"{label!r} is an alias of a session: choose another label")
+
+
+def fixed_facts(row: SessionRow) -> dict[str, Any]:
+    """What a session's first log entry says about it, and what never changes."""
+    facts = msgspec.structs.asdict(row)
+    for changing in ("label", "thread_id", "updated_at", "status", "task_status"):
+        del facts[changing]
+    return facts
+
+
+def set_status(tx: Tx, env: Env, label: str, status: str) -> SessionRow:
+    """Archives, deletes (hides) or restores a session; its turns stay."""
+    session = tx.first("session_by_label", label=label)
+    if session is None:
+        session = _row(tx, require(tx, label).label)
+    now, name = env.now(), session[0]
+    if status == "active" and tx.first("alias_by_name", alias=name) is not None:
+        raise LabelTaken(f"{name!r} was merged into another session: fork its head into a new one instead")
+    if session[-1] != status:
+        tx.run("set_status", label=name, status=status, at=now)
+        log.record(tx, "status", name, now, body={"status": status})
+    return SessionRow(*_row(tx, name))
+
+
+def set_task_status(tx: Tx, env: Env, label: str, task_status: str) -> None:
+    """How far a subagent's task is."""
+    now = env.now()
+    tx.run("set_task_status", label=label, task_status=task_status, at=now)
+    log.record(tx, "task", label, now, body={"task_status": task_status})
+
+
+def add_alias(tx: Tx, env: Env, alias: str, label: str, reason: str) -> AliasRow:
+    """Another key for a session. It never hides a live session and never leads to another alias."""
+    checked(alias, "alias")
+    checked(reason, "reason")
+    session = require(tx, label)
+    if alias in (label, session.label):
+        raise AliasCycle(f"{alias!r} would be an alias of itself: name another session")
+    own = tx.first("session_by_label", label=alias)
+    if own is not None and own[-1] == "active":
+        raise LabelTaken(f"{alias!r} is a live session: archive or merge it first, an alias would hide it")
+    known = tx.first("alias_by_name", alias=alias)
+    if known is not None and known[1] != session.label:
+        raise LabelTaken(f"{alias!r} is an alias of {known[1]!r} already: merge that session instead")
+    return _put_alias(tx, env, alias, session.label, reason)
+
+
+def merge(tx: Tx, env: Env, label: str, into: str) -> SessionRow:
+    """One identity out of two: `label` and all its aliases lead to `into` from now on; its turns stay."""
+    source, target = require_active(tx, label), require_active(tx, into)
+    if source.label == target.label:
+        raise AliasCycle(f"{label!r} and {into!r} are the same session already")
+    set_status(tx, env, source.label, "archived")
+    for row in tx.rows("aliases_of", label=source.label):
+        _put_alias(tx, env, row[0], target.label, "identity_merge")
+    _put_alias(tx, env, source.label, target.label, "identity_merge")
+    return target
+
+
+def _put_alias(tx: Tx, env: Env, alias: str, target: str, reason: str) -> AliasRow:
+    now = env.now()
+    tx.run("put_alias", alias=alias, session_label=target, created_at=now, reason=reason)
+    log.record(tx, "alias", alias, now, body={"session_label": target, "reason": reason})
+    row = tx.first("alias_by_name", alias=alias)
+    assert row is not None, "it was just written"  # noqa: S101
+    return AliasRow(*row)
+
+
+def _row(tx: Tx, label: str) -> tuple[Any, ...]:
+    row = tx.first("session_by_label", label=label)
+    assert row is not None, "a foreign key keeps it"  # noqa: S101
+    return row

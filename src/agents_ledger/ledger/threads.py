@@ -1,0 +1,62 @@
+"""Threads: a turn seen with all that led to it."""
+
+from collections.abc import Iterator
+
+from agents_ledger.errors import BadInput, NotFound
+from agents_ledger.ledger import sessions
+from agents_ledger.ledger.records import read_turn
+from agents_ledger.model.ids import LENGTH, is_ulid
+from agents_ledger.model.rows import TurnRow
+from agents_ledger.store import Tx
+
+_SHORTEST = 4
+
+
+def ancestry(tx: Tx, turn_id: str) -> list[str]:
+    """The ids from the root to a turn, itself included."""
+    read_turn(tx, turn_id)
+    return [row[0] for row in tx.rows("ancestry", id=turn_id)]
+
+
+def path(tx: Tx, turn_id: str, from_depth: int = 1, to_depth: int | None = None) -> Iterator[TurnRow]:
+    """The turns of a thread between two depths, from the root downwards."""
+    last = read_turn(tx, turn_id).depth if to_depth is None else to_depth
+    return (TurnRow(*row) for row in tx.each("path", id=turn_id, from_depth=from_depth, to_depth=last))
+
+
+def ancestor_at(tx: Tx, turn_id: str, depth: int) -> str | None:
+    """The turn of a thread at a depth."""
+    found = tx.value("ancestor_at", id=turn_id, depth=depth)
+    return None if found is None else str(found)
+
+
+def is_ancestor(tx: Tx, turn_id: str, of: str) -> bool:
+    """Whether a turn lies on the way from the root to another one (itself included)."""
+    depth = read_turn(tx, turn_id).depth
+    return ancestor_at(tx, of, depth) == turn_id
+
+
+def including(tx: Tx, turn_id: str) -> list[str]:
+    """Every session that has ever had a turn in its thread."""
+    read_turn(tx, turn_id)
+    return [row[0] for row in tx.rows("sessions_including", id=turn_id)]
+
+
+def find(tx: Tx, text: str) -> str:
+    """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head)."""
+    if is_ulid(text.upper()) and tx.first("turn_by_id", id=text.upper()):
+        return text.upper()
+    if tx.first("turn_by_id", id=text):
+        return text
+    session = sessions.resolve(tx, text)
+    if session is not None and session.thread_id is not None:
+        return session.thread_id
+    wanted = text.lstrip("…").upper()
+    if _SHORTEST <= len(wanted) < LENGTH and wanted.isalnum():
+        for pattern in (f"%{wanted}", f"{wanted}%"):
+            found = tx.rows("turns_like", pattern=pattern)
+            if len(found) == 1:
+                return str(found[0][0])
+            if len(found) > 1:
+                raise BadInput(f"{text!r} fits several turns ({found[0][0]}, {found[1][0]} …): give more of it")
+    raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")

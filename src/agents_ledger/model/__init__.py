@@ -1,0 +1,1 @@
+"""What a conversation is: plain values, and the rules between them."""

@@ -1,0 +1,111 @@
+"""Text and JSON as the databases can hold them, and the bytes behind them.
+
+PostgreSQL refuses NUL in text, neither engine takes lone surrogates, and SQLite's `length()` stops at NUL.
+So a text column holds a readable view; where that view lost something, the bytes are kept beside it.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+import msgspec
+
+from agents_ledger.errors import BadInput
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+_MIN_INT, _MAX_INT = -(1 << 63), (1 << 63) - 1
+
+
+def readable(text: str) -> tuple[str, bytes | None]:
+    """The text as both databases take it, and the original bytes if they differ from it."""
+    if text.isascii() and "\x00" not in text:
+        return text, None
+    if not _UNFIT.search(text):
+        return text, None
+    view = _UNFIT.sub(lambda match: "␀" if match[0] == "\x00" else "\ufffd", text)
+    return view, text.encode("utf-8", "surrogatepass")
+
+
+def label(text: str, what: str = "label") -> str:
+    """A name that people type: not empty, one line, at most 512 characters, no control characters."""
+    if not isinstance(text, str):
+        raise BadInput(f"a {what} must be text, not {type(text).__name__}")
+    if not text or len(text) > 512 or text != text.strip() or not text.isprintable():  # noqa: PLR2004 - said in the docstring
+        raise BadInput(
+            f"{text[:60]!r} can't be a {what}: use 1 to 512 printable characters on one line, "
+            "without spaces at the ends"
+        )
+    return text
+
+
+def integer(value: int | None, what: str) -> int | None:
+    """A whole number that fits the 64 bits of a column."""
+    if value is None:
+        return None
+    if not isinstance(value, int):
+        raise BadInput(f"{what} must be a whole number, not {str(value)[:40]}")
+    if not _MIN_INT <= value <= _MAX_INT:
+        # Not shown: Python refuses to print whole numbers of more than 4,300 digits.
+        raise BadInput(f"{what} must be a whole number of at most 64 bits, not one of {value.bit_length()}")
+    return int(value)
+
+
+def json_text(value: Any, what: str) -> tuple[str, bytes | None]:
+    """JSON as text, and the original bytes where valid JSON can't say it (NaN, infinities).
+
+    `msgspec.Raw` is taken as JSON that is encoded already, byte for byte.
+    """
+    if isinstance(value, msgspec.Raw):
+        return _raw_json(bytes(value), what)
+    try:
+        encoded = msgspec.json.encode(value)
+    except (OverflowError, UnicodeEncodeError, TypeError, RecursionError, ValueError):
+        return _as_valid(_careful_json(value, what))
+    if b"null" in encoded and not _is_finite(value):
+        # msgspec writes NaN as null: keep what was meant.
+        return encoded.decode(), _careful_json(value, what, allow_nan=True).encode()
+    return encoded.decode(), None
+
+
+def _careful_json(value: Any, what: str, *, allow_nan: bool = False) -> str:
+    """JSON by the standard library: slower, but takes large numbers and writes lone surrogates as escapes."""
+    try:
+        return json.dumps(value, allow_nan=allow_nan, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as problem:
+        if not allow_nan and "Out of range float" in str(problem):
+            return _careful_json(value, what, allow_nan=True)
+        raise BadInput(f"{what} can't be written as JSON ({problem}): pass plain JSON values") from None
+
+
+def _as_valid(text: str) -> tuple[str, bytes | None]:
+    """The standard library's JSON without NaN and infinities, and the text with them if there were any."""
+    if not any(word in text for word in ("NaN", "Infinity")):
+        return text, None
+    view = json.dumps(json.loads(text, parse_constant=lambda _: None), separators=(",", ":"))
+    return (text, None) if view == text else (view, text.encode())
+
+
+def _raw_json(raw: bytes, what: str) -> tuple[str, bytes | None]:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return json.dumps(raw.decode("utf-8", "replace")), raw
+    view, original = readable(text)
+    if not view:
+        raise BadInput(f"{what} is empty: JSON has at least one character")
+    return view, original
+
+
+def _is_finite(value: Any) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, float):
+            if not math.isfinite(item):
+                return False
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
+    return True

@@ -1,0 +1,222 @@
+"""The few verbs of a database, and the way a ledger is named: by its URL."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from agents_ledger.errors import BadInput, LedgerError, StoreError
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+class Tx(ABC):
+    """One transaction: every statement by its name."""
+
+    @abstractmethod
+    def run(self, name: str, /, **params: Any) -> int:
+        """Runs a statement; gives how many rows it changed."""
+
+    @abstractmethod
+    def run_all(self, name: str, values: Iterable[object]) -> None:
+        """Runs a statement once for each value, bound by its attributes."""
+
+    @abstractmethod
+    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """The rows of a query, one after the other."""
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query."""
+        return list(self.each(name, **params))
+
+    def first(self, name: str, /, **params: Any) -> Row | None:
+        """The first row, or None."""
+        found = self.rows(name, **params)
+        return found[0] if found else None
+
+    def value(self, name: str, /, **params: Any) -> Any:
+        """The first column of the first row, or None."""
+        row = self.first(name, **params)
+        return None if row is None else row[0]
+
+
+class Database(ABC):
+    """A ledger's database. Safe to use from several threads; not over a fork."""
+
+    url: str
+    dialect: str
+    readonly: bool
+
+    @abstractmethod
+    def read(self) -> AbstractContextManager[Tx]:
+        """One snapshot: everything read inside belongs to the same moment."""
+
+    @abstractmethod
+    def write(self, body: Callable[[Tx], T]) -> T:
+        """Runs a body in a transaction; returns after it is durable. Bodies of several threads share a commit."""
+
+    @abstractmethod
+    def tables(self) -> set[str]:
+        """The tables that are there."""
+
+    @abstractmethod
+    def ask(self, sql: str) -> list[Row]:
+        """The rows of a query of ours about the database itself."""
+
+    @abstractmethod
+    def migrate(self, prelude: str, name: str, script: str) -> None:
+        """Runs a migration's script in one transaction, unless its name is recorded already."""
+
+    @abstractmethod
+    def query(
+        self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
+    ) -> tuple[list[str], list[Row]]:
+        """Somebody's own SQL, read-only whatever it says: column names and rows."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """What the engine itself finds wrong with its storage."""
+
+    @abstractmethod
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """A consistent copy, made while others read and write. Never overwrites."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What `doctor` shows: engine, version, file, journal, sizes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives everything back; a second close does nothing."""
+
+
+class Job:
+    """One body waiting for its turn in a shared commit."""
+
+    __slots__ = ("_baton", "body", "error", "is_done", "leads", "result")
+
+    def __init__(self, body: Callable[[Tx], Any]) -> None:
+        self.body = body
+        self.is_done = False
+        self.leads = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._baton = threading.Lock()
+        self._baton.acquire()
+
+    def wait(self) -> None:
+        """Sleeps until somebody has done it, or hands over the lead."""
+        self._baton.acquire()
+
+    def wake(self) -> None:
+        """Ends the waiting: it is done, or it leads from now on."""
+        self._baton.release()
+
+
+class GroupCommit:
+    """Lets threads that wait for the writer share one commit.
+
+    One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
+    and hands the lead to the first that came meanwhile. A single thread always leads: there is no hand-over
+    and no waiting for company.
+    """
+
+    LIMIT = 64  # bodies in one commit
+
+    def __init__(self, run: Callable[[list[Job]], None]) -> None:
+        self._run = run
+        self._waiting: list[Job] = []
+        self._lock = threading.Lock()
+        self._is_led = False
+
+    def submit(self, body: Callable[[Tx], T]) -> T:
+        """The body's result, after its commit."""
+        job = Job(body)
+        with self._lock:
+            self._waiting.append(job)
+            must_wait, self._is_led = self._is_led, True
+        if must_wait:
+            self._wait(job)
+        if not job.is_done:
+            self._lead(job)
+        if job.error is not None:
+            raise job.error
+        result: T = job.result
+        return result
+
+    def _wait(self, job: Job) -> None:
+        try:
+            job.wait()
+        except BaseException:  # Ctrl-C: the others must not wait for a leader that is gone
+            with self._lock:
+                if job in self._waiting:
+                    self._waiting.remove(job)
+            if job.leads:
+                self._hand_over([], job)
+            raise
+
+    def _lead(self, mine: Job) -> None:
+        with self._lock:
+            jobs = self._waiting[: self.LIMIT]
+            del self._waiting[: self.LIMIT]
+        try:
+            self._run(jobs)
+        except BaseException as problem:
+            # Whatever stopped the group (a full disk, Ctrl-C) is the answer for all of it: nothing was committed.
+            for job in jobs:
+                job.error = problem if job is mine or isinstance(problem, Exception) else _interrupted()
+            if not isinstance(problem, LedgerError):
+                raise
+        finally:
+            self._hand_over(jobs, mine)
+
+    def _hand_over(self, jobs: list[Job], mine: Job) -> None:
+        for job in jobs:
+            job.is_done = True
+            if job is not mine:
+                job.wake()
+        with self._lock:
+            if self._waiting:
+                self._waiting[0].leads = True
+                self._waiting[0].wake()
+            else:
+                self._is_led = False
+
+
+def _interrupted() -> StoreError:
+    return StoreError("the shared commit was interrupted: nothing of this was written, try again")
+
+
+def is_file(url: str) -> bool:
+    """Whether a ledger's URL names a file (SQLite) or a server (PostgreSQL)."""
+    scheme = urlsplit(url).scheme if "://" in url else "sqlite"
+    if scheme not in ("sqlite", "postgresql", "postgres"):
+        raise BadInput(f"{scheme}:// is not a ledger: use sqlite:///path/to/ledger.db or postgresql://host/name")
+    return scheme == "sqlite"
+
+
+def open_database(url: str, *, readonly: bool = False) -> Database:
+    """The database of a URL: `sqlite:///path`, a plain path, or `postgresql://…`."""
+    if not is_file(url):
+        from agents_ledger.store.postgres import PostgresDatabase  # noqa: PLC0415 - 220 ms, only when asked for
+
+        return PostgresDatabase(url, readonly=readonly)
+    from agents_ledger.store.sqlite import SqliteDatabase  # noqa: PLC0415 - only when asked for
+
+    return SqliteDatabase(sqlite_path(url), readonly=readonly)
+
+
+def sqlite_path(url: str) -> str:
+    """The file of an SQLite URL (`sqlite:///rel.db`, `sqlite:////abs.db`) or of a plain path."""
+    if "://" not in url:
+        path = url
+    elif url.startswith("sqlite:///"):
+        path = unquote(url.removeprefix("sqlite:///"))
+    else:
+        raise BadInput(f"{url!r}: an SQLite URL has three slashes: sqlite:///ledger.db or sqlite:////abs/ledger.db")
+    if not path or path == ":memory:" or "\x00" in path:
+        raise BadInput(f"{url!r} names no file: a ledger is kept in a file, e.g. sqlite:///ledger.db")
+    return path

@@ -1,0 +1,88 @@
+"""Migrations: applied once, in order, each in the transaction that records its name and checksum."""
+
+from hashlib import sha256
+from typing import NamedTuple, cast
+
+from agents_ledger.errors import NeedsMigration, NewerLedger, NotALedger, StoreError
+from agents_ledger.model.times import now_ms
+from agents_ledger.store.database import Database
+from agents_ledger.store.statements import Dialect, schema_script, sql_folder
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS ledger_migrations "
+    "(name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)"
+)
+
+
+class Migration(NamedTuple):
+    """One step of the schema."""
+
+    name: str
+    script: str
+    checksum: str
+
+
+def migrations(dialect: Dialect) -> list[Migration]:
+    """All steps that this version knows, in order."""
+    folder = sql_folder().joinpath("migrations")
+    names = sorted({entry.name.split(".")[0] for entry in folder.iterdir() if entry.name.endswith(".sql")})
+    scripts = [(name, schema_script(name, dialect, folder)) for name in names]
+    return [Migration(name, text, sha256(text.encode()).hexdigest()) for name, text in scripts]
+
+
+def pending(database: Database) -> list[Migration]:
+    """The steps that this database does not have yet; refuses what it can't understand."""
+    known = migrations(cast("Dialect", database.dialect))
+    tables = database.tables()
+    if not tables:
+        return known
+    if "ledger_migrations" not in tables:
+        raise NotALedger(
+            f"{database.url} holds other tables ({', '.join(sorted(tables)[:4])}): name an empty database instead"
+        )
+    applied = applied_checksums(database)
+    if strange := sorted(set(applied) - {step.name for step in known}):
+        raise NewerLedger(
+            f"{database.url} was written by a newer version (it has {strange[0]}): "
+            "update with `pip install -U agents-ledger`"
+        )
+    for step in known:
+        if applied.get(step.name, step.checksum) != step.checksum:
+            raise StoreError(
+                f"migration {step.name} in {database.url} differs from this program's: "
+                "it was made by a modified version; use that one, or restore a backup"
+            )
+    return [step for step in known if step.name not in applied]
+
+
+def migrate(database: Database) -> list[str]:
+    """Brings a database up to date; gives the names of the steps taken."""
+    taken: list[str] = []
+    for step in pending(database):
+        _apply(database, step)
+        taken.append(step.name)
+    return taken
+
+
+def require_current(database: Database) -> None:
+    """For read-only opening: never migrates, says so instead."""
+    if not database.tables():
+        raise NotALedger(f"{database.url} is empty: `ldg migrate` makes a ledger of it, or name another --db")
+    if steps := pending(database):
+        raise NeedsMigration(
+            f"{database.url} is of an older version (it lacks {steps[0].name}): run `ldg migrate` first"
+        )
+
+
+def applied_checksums(database: Database) -> dict[str, str]:
+    """The steps that a database has, with their checksums."""
+    return dict(database.ask("SELECT name, checksum FROM ledger_migrations"))
+
+
+def _apply(database: Database, step: Migration) -> None:
+    record = (
+        f"INSERT INTO ledger_migrations (name, checksum, applied_at) "  # noqa: S608 - our own file names
+        f"VALUES ('{step.name}', '{step.checksum}', {now_ms()});"
+    )
+    # Two processes may come here at once: the second one finds the name taken and leaves everything as it is.
+    database.migrate(f"{_TABLE};", step.name, f"{step.script}\n{record}")

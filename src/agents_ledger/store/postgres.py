@@ -1,0 +1,311 @@
+"""A ledger in a PostgreSQL database, through psycopg 3."""
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, LiteralString, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from agents_ledger.errors import (
+    BadInput,
+    Conflict,
+    LedgerError,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreUnreachable,
+)
+from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store.statements import statements
+
+try:
+    import psycopg
+    from psycopg import errors as pg
+except ImportError as missing:
+    raise StoreUnreachable("PostgreSQL needs an extra: pip install 'agents-ledger[postgres]'") from missing
+
+T = TypeVar("T")
+# One writer at a time, as in SQLite: the log's numbers have no gaps, and heads, segments and seals are decided
+# without races. Threads of one process share commits, so this costs little.
+_WRITER_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/agents-ledger', 0))"
+_IDLE_READERS = 8
+_CHUNK = 500
+
+
+class PostgresTx(Tx):
+    """A transaction on one connection."""
+
+    def __init__(self, connection: "psycopg.Connection[Row]") -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._known = statements("postgres")
+
+    def run(self, name: str, /, **params: Any) -> int:
+        """Runs a statement; gives how many rows it changed."""
+        statement = self._known[name]
+        return self._cursor.execute(_sql(statement.sql), statement.bind(params)).rowcount
+
+    def run_all(self, name: str, values: Iterable[object]) -> None:
+        """Runs a statement once for each value."""
+        statement = self._known[name]
+        self._cursor.executemany(_sql(statement.sql), [statement.bind_value(value) for value in values])
+
+    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """The rows of a query, one after the other."""
+        statement = self._known[name]
+        with self._connection.cursor(name="each") as cursor:
+            cursor.itersize = _CHUNK
+            yield from cursor.execute(_sql(statement.sql), statement.bind(params))
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query."""
+        statement = self._known[name]
+        return self._cursor.execute(_sql(statement.sql), statement.bind(params)).fetchall()
+
+
+class PostgresDatabase(Database):
+    """A database on a server: one connection that writes, and readers beside it."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, readonly: bool) -> None:
+        self.dsn = url
+        self.url = without_password(url)
+        self.readonly = readonly
+        self._pid = os.getpid()
+        self._closed = False
+        self._readers: list[psycopg.Connection[Row]] = []
+        self._readers_lock = threading.Lock()
+        self._group = GroupCommit(self._run)
+        self._writer = self._connect()
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        """One snapshot."""
+        self._check_usable()
+        with self._readers_lock:
+            connection = self._readers.pop() if self._readers else None
+        connection = connection or self._connect()
+        try:
+            with self._translated():
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield PostgresTx(connection)
+        finally:
+            self._give_back(connection)
+
+    def write(self, body: Callable[[Tx], T]) -> T:
+        """A durable transaction."""
+        self._check_usable()
+        if self.readonly:
+            raise ReadOnlyStore(f"{self.url} was opened read-only: open it for writing to change it")
+        return self._group.submit(body)
+
+    def tables(self) -> set[str]:
+        """The tables that are there."""
+        return {name for (name,) in self.ask("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
+
+    def ask(self, sql: str) -> list[Row]:
+        """The rows of a query about the database itself."""
+        self._check_usable()
+        with self._translated():
+            return self._writer.execute(_sql(sql)).fetchall()
+
+    def migrate(self, prelude: str, name: str, script: str) -> None:
+        """A migration, unless it is there already."""
+        with self._translated(), self._writer.transaction():
+            self._writer.execute(_WRITER_LOCK)
+            self._writer.execute(_sql(prelude))
+            if not self._writer.execute("SELECT 1 FROM ledger_migrations WHERE name = %s", (name,)).fetchone():
+                self._writer.execute(_sql(script))
+
+    def query(
+        self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
+    ) -> tuple[list[str], list[Row]]:
+        """Somebody's own SQL, in a read-only transaction, one statement at a time."""
+        self._check_usable()
+        connection = self._connect()
+        try:
+            with self._translated("the query"):
+                connection.execute("SET default_transaction_read_only = on")
+                connection.execute(_sql(f"SET statement_timeout = {int((timeout_s or 0) * 1000)}"))
+                # prepare=True sends it by the protocol that takes one statement only
+                cursor = connection.execute(_sql(sql), prepare=True)
+                if cursor.description is None:
+                    raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
+                rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+                return [column.name for column in cursor.description], rows
+        finally:
+            connection.close()
+
+    def check(self) -> list[str]:
+        """Nothing to ask: constraints are always on, and pages are checked when they are read (see `doctor`)."""
+        return []
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """`pg_dump` in its custom format, into a new file that appears only when it is complete."""
+        del progress  # pg_dump does not say how far it is
+        path = Path(target).absolute()
+        if path.exists():
+            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise StoreUnreachable("pg_dump is not installed: install PostgreSQL's client programs, then try again")
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        command = [program, "--format=custom", f"--file={partial}", f"--dbname={self.dsn}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
+        if done.returncode:
+            partial.unlink(missing_ok=True)
+            raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
+        partial.rename(path)
+
+    def facts(self) -> dict[str, Any]:
+        """What `doctor` shows."""
+        questions = {
+            "version": "SHOW server_version",
+            "synchronous_commit": "SHOW synchronous_commit",
+            "fsync": "SHOW fsync",
+            "data_checksums": "SHOW data_checksums",
+            "is_replica": "SELECT pg_is_in_recovery()",
+            "size_bytes": "SELECT pg_database_size(current_database())",
+            "schema": "SELECT current_schema()",
+        }
+        self._check_usable()
+        with self._translated():
+            answers = {name: self._writer.execute(_sql(sql)).fetchone() for name, sql in questions.items()}
+        return {
+            "engine": "PostgreSQL",
+            "psycopg": psycopg.__version__,
+            **{name: answer[0] if answer else None for name, answer in answers.items()},
+        }
+
+    def close(self) -> None:
+        """Closes every connection (in the process that opened them)."""
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() != self._pid:
+            return  # the socket is the parent's too
+        for connection in [*self._readers, self._writer]:
+            with suppress(psycopg.Error):
+                connection.close()
+        self._readers.clear()
+
+    def _run(self, jobs: list[Job]) -> None:
+        connection = self._usable_writer()
+        with self._translated():
+            try:
+                connection.execute("BEGIN")
+                connection.execute(_WRITER_LOCK)
+                for job in jobs:
+                    self._run_job(connection, job, alone=len(jobs) == 1)
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed and not connection.broken:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _run_job(self, connection: "psycopg.Connection[Row]", job: Job, *, alone: bool) -> None:
+        if alone:
+            job.result = job.body(PostgresTx(connection))
+            return
+        connection.execute("SAVEPOINT job")
+        try:
+            with self._translated():
+                job.result = job.body(PostgresTx(connection))
+        except Exception as problem:
+            if connection.closed or connection.broken:
+                raise
+            connection.execute("ROLLBACK TO SAVEPOINT job")
+            job.error = problem
+        connection.execute("RELEASE SAVEPOINT job")
+
+    def _usable_writer(self) -> "psycopg.Connection[Row]":
+        self._check_usable()
+        if self._writer.closed or self._writer.broken:
+            # What was acknowledged is on the server; a new connection goes on from there.
+            self._writer = self._connect()
+        return self._writer
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreClosed(f"the ledger {self.url} is closed: open it again")
+        if os.getpid() != self._pid:
+            raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
+
+    def _give_back(self, connection: "psycopg.Connection[Row]") -> None:
+        if not connection.closed and not connection.broken:
+            connection.execute("ROLLBACK")
+            with self._readers_lock:
+                if not self._closed and len(self._readers) < _IDLE_READERS:
+                    self._readers.append(connection)
+                    return
+        connection.close()
+
+    def _connect(self) -> "psycopg.Connection[Row]":
+        with self._translated():
+            connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=15)
+            connection.execute("SET client_encoding = 'UTF8'")
+            connection.execute("SET synchronous_commit = on")
+            return connection
+
+    @contextmanager
+    def _translated(self, what: str = "") -> Iterator[None]:  # noqa: C901, PLR0912 - one case for each error
+        """Errors of PostgreSQL as ours, with its own words and what to do next."""
+        try:
+            yield
+        except LedgerError:
+            raise
+        except pg.DiskFull as problem:
+            raise StoreFull(
+                f"no space left on the server of {self.url}: nothing of this was written; free some and try again"
+            ) from problem
+        except (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure) as problem:
+            raise StoreBusy(f"{self.url} is busy ({problem}): try again") from problem
+        except pg.ReadOnlySqlTransaction as problem:
+            raise ReadOnlyStore(f"only reading is allowed here ({problem})") from problem
+        except pg.QueryCanceled as problem:
+            raise BadInput(f"{what or 'the statement'} took too long and was stopped") from problem
+        except pg.InsufficientPrivilege as problem:
+            raise ReadOnlyStore(f"{self.url}: {problem}: ask for the right to write, or open read-only") from problem
+        except (pg.DataCorrupted, pg.IndexCorrupted) as problem:
+            raise StoreCorrupt(f"{self.url} is damaged ({problem}): restore a backup") from problem
+        except pg.ProgramLimitExceeded as problem:
+            raise BadInput("a value is larger than a database row can be (1 GB): split it") from problem
+        except pg.UniqueViolation as problem:
+            told = problem.diag.message_primary
+            raise Conflict(f"it is there already ({told}): give the new one another id or key") from problem
+        except pg.CheckViolation as problem:
+            raise BadInput(f"a value is not one of those allowed ({problem.diag.message_primary})") from problem
+        except (psycopg.DataError, UnicodeEncodeError) as problem:
+            raise BadInput(
+                f"{problem}: pass text without NUL or lone surrogates, numbers of at most 64 bits"
+            ) from problem
+        except psycopg.OperationalError as problem:
+            raise StoreUnreachable(f"{self.url} does not answer ({problem}): is the server running?") from problem
+        except psycopg.Error as problem:
+            if what:
+                raise BadInput(str(problem)) from problem
+            raise StoreError(
+                f"{self.url} refused a statement ({problem}): see what `ldg verify` finds; "
+                "if nothing, this is a bug: report it"
+            ) from problem
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    if not parts.password:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+
+
+def _sql(text: str) -> LiteralString:
+    """Our own statements, from the `.sql` files, to a driver that asks for literals."""
+    return text

@@ -1,0 +1,199 @@
+-- What only PostgreSQL says this way: the view with its computed ancestry, the search index, the guards.
+
+CREATE VIEW threads AS
+SELECT
+    t.id AS turn_id,
+    (WITH RECURSIVE chain(segment_id, through) AS (
+        SELECT t.segment_id, t.depth
+        UNION ALL
+        SELECT s.parent_segment_id, s.fork_depth
+        FROM chain JOIN segments s ON s.id = chain.segment_id
+        WHERE s.parent_segment_id IS NOT NULL)
+     SELECT '["' || string_agg(a.id, '","' ORDER BY a.depth) || '"]'
+     FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through) AS ancestry,
+    t.thread_tokens AS total_tokens,
+    t.depth,
+    t.persona_id,
+    t.system_prompt_hash,
+    t.thread_key
+FROM turns t;
+
+-- What is searched: escapes of JSON become spaces, so that words are found; long texts are cut for the index
+-- (a tsvector holds less than 1 MB), never in the record.
+CREATE VIEW search_texts AS
+SELECT n, left(content, 262144) AS content, left(thinking, 262144) AS thinking,
+    NULL::TEXT AS params, NULL::TEXT AS result
+FROM messages
+UNION ALL
+SELECT n, NULL, NULL,
+    tool_name || ' ' || replace(replace(replace(left(params_json, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
+    replace(replace(replace(left(result_json, 262144), '\\', '/'), '\n', ' '), '\t', ' ')
+        || coalesce(' ' || error, '')
+FROM tool_calls;
+
+CREATE TABLE search (
+    n BIGINT PRIMARY KEY,
+    words TSVECTOR NOT NULL
+);
+CREATE INDEX idx_search_words ON search USING gin(words);
+
+-- Guards: what is sealed stays, also against plain SQL. (Redaction will be the one deliberate exception.)
+CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger: %', TG_ARGV[0] USING ERRCODE = 'LDG01';
+END $$;
+
+-- A live turn is sealed by an update; a whole turn goes in sealed, after its parts. Both are checked.
+CREATE FUNCTION ledger_check_seal(turn turns) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+    IF turn.seal_seq IS NULL THEN
+        RETURN;
+    END IF;
+    IF EXISTS (SELECT 1 FROM tool_calls WHERE turn_id = turn.id AND status IN ('pending', 'running')) THEN
+        RAISE EXCEPTION 'ledger: open tool calls' USING ERRCODE = 'LDG01';
+    END IF;
+    IF (turn.turn_type = 'compaction') <> EXISTS (SELECT 1 FROM compactions WHERE turn_id = turn.id) THEN
+        RAISE EXCEPTION 'ledger: a compaction turn has exactly one compactions row, others have none'
+            USING ERRCODE = 'LDG01';
+    END IF;
+END $$;
+
+CREATE FUNCTION ledger_guard_turn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.parent_turn_id IS NOT NULL
+            AND (SELECT seal_seq FROM turns WHERE id = NEW.parent_turn_id) IS NULL THEN
+            RAISE EXCEPTION 'ledger: the parent turn is not sealed' USING ERRCODE = 'LDG01';
+        END IF;
+        PERFORM ledger_check_seal(NEW);
+        RETURN NEW;
+    END IF;
+    IF NEW.has_children < OLD.has_children THEN
+        RAISE EXCEPTION 'ledger: children are never lost' USING ERRCODE = 'LDG01';
+    END IF;
+    IF (NEW.id, NEW.parent_turn_id, NEW.turn_type, NEW.started_at, NEW.root_id, NEW.segment_id, NEW.depth)
+        IS DISTINCT FROM
+       (OLD.id, OLD.parent_turn_id, OLD.turn_type, OLD.started_at, OLD.root_id, OLD.segment_id, OLD.depth) THEN
+        RAISE EXCEPTION 'ledger: a turn never changes its place' USING ERRCODE = 'LDG01';
+    END IF;
+    IF OLD.seal_seq IS NOT NULL THEN
+        OLD.has_children := NEW.has_children;
+        IF NEW IS DISTINCT FROM OLD THEN
+            RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+        END IF;
+    ELSE
+        PERFORM ledger_check_seal(NEW);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER turns_guard BEFORE INSERT OR UPDATE ON turns FOR EACH ROW EXECUTE FUNCTION ledger_guard_turn();
+
+-- rows that hang on a turn by turn_id
+CREATE FUNCTION ledger_guard_part() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL
+        OR (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) IS NOT NULL THEN
+        RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER messages_guard BEFORE INSERT OR UPDATE ON messages
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_part();
+CREATE TRIGGER tool_calls_guard BEFORE INSERT OR UPDATE ON tool_calls
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_part();
+CREATE TRIGGER originals_guard BEFORE INSERT OR UPDATE ON originals
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_part();
+CREATE TRIGGER compactions_guard BEFORE INSERT ON compactions
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_part();
+CREATE TRIGGER compactions_fixed BEFORE UPDATE ON compactions
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('compactions never change');
+
+-- rows that hang on a message
+CREATE FUNCTION ledger_guard_attachment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = NEW.message_id)
+        IS NOT NULL THEN
+        RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER message_files_guard BEFORE INSERT ON message_files
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_attachment();
+CREATE TRIGGER message_files_fixed BEFORE UPDATE ON message_files
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('message files never change');
+CREATE TRIGGER message_lints_guard BEFORE INSERT ON message_lints
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_attachment();
+CREATE TRIGGER message_lints_fixed BEFORE UPDATE ON message_lints
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('message lints never change');
+CREATE TRIGGER message_codeblocks_guard BEFORE INSERT ON message_codeblocks
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_attachment();
+CREATE TRIGGER message_codeblocks_fixed BEFORE UPDATE ON message_codeblocks
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('message code blocks never change');
+
+CREATE FUNCTION ledger_guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.thread_id IS NOT NULL THEN
+            RAISE EXCEPTION 'ledger: a session begins without a head' USING ERRCODE = 'LDG01';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF (NEW.label, NEW.persona_id, NEW.is_subagent, NEW.parent_session_label, NEW.parent_turn_id,
+        NEW.spawn_tool_call_id, NEW.task_description, NEW.routing_key, NEW.origin, NEW.origin_session_id,
+        NEW.created_at) IS DISTINCT FROM
+       (OLD.label, OLD.persona_id, OLD.is_subagent, OLD.parent_session_label, OLD.parent_turn_id,
+        OLD.spawn_tool_call_id, OLD.task_description, OLD.routing_key, OLD.origin, OLD.origin_session_id,
+        OLD.created_at) THEN
+        RAISE EXCEPTION 'ledger: a session never changes where it comes from' USING ERRCODE = 'LDG01';
+    END IF;
+    IF NEW.thread_id IS DISTINCT FROM OLD.thread_id AND NEW.thread_id IS DISTINCT FROM
+        (SELECT thread_id FROM session_history
+         WHERE id = (SELECT max(id) FROM session_history) AND session_label = NEW.label) THEN
+        RAISE EXCEPTION 'ledger: a pointer moves only together with its history' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER sessions_guard BEFORE INSERT OR UPDATE ON sessions
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_session();
+
+CREATE FUNCTION ledger_guard_history() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT seal_seq FROM turns WHERE id = NEW.thread_id) IS NULL THEN
+        RAISE EXCEPTION 'ledger: a session points at sealed turns only' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER session_history_guard BEFORE INSERT ON session_history
+    FOR EACH ROW EXECUTE FUNCTION ledger_guard_history();
+CREATE TRIGGER session_history_fixed BEFORE UPDATE ON session_history
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('history never changes');
+
+CREATE FUNCTION ledger_guard_log() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM log) THEN
+        RAISE EXCEPTION 'ledger: the log has no gaps' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER log_guard BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION ledger_guard_log();
+CREATE TRIGGER log_fixed BEFORE UPDATE ON log FOR EACH ROW EXECUTE FUNCTION ledger_refuse('the log never changes');
+CREATE TRIGGER seals_fixed BEFORE UPDATE ON seals FOR EACH ROW EXECUTE FUNCTION ledger_refuse('seals never change');
+CREATE TRIGGER segments_fixed BEFORE UPDATE ON segments
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('segments never change');
+
+-- nothing of the record is ever deleted
+CREATE FUNCTION ledger_protect(tables TEXT[]) RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE
+    name TEXT;
+BEGIN
+    FOREACH name IN ARRAY tables LOOP
+        EXECUTE format('CREATE TRIGGER %I BEFORE DELETE ON %I FOR EACH ROW EXECUTE FUNCTION ledger_refuse(%L)',
+            name || '_kept', name, name || ' are never deleted');
+        EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %I EXECUTE FUNCTION ledger_refuse(%L)',
+            name || '_whole', name, name || ' are never deleted');
+    END LOOP;
+END $$;
+SELECT ledger_protect(ARRAY['turns', 'segments', 'messages', 'tool_calls', 'compactions', 'originals',
+    'message_files', 'message_lints', 'message_codeblocks', 'sessions', 'session_history', 'session_aliases',
+    'log', 'seals']);
+DROP FUNCTION ledger_protect(TEXT[]);

@@ -1,0 +1,162 @@
+-- What only SQLite says this way: the view with its computed ancestry, the search index, the guards.
+-- It must run in the sqlite3 shell of Debian 12 (3.40).
+
+CREATE VIEW threads AS
+SELECT
+    t.id AS turn_id,
+    (WITH RECURSIVE chain(segment_id, through) AS (
+        VALUES (t.segment_id, t.depth)
+        UNION ALL
+        SELECT s.parent_segment_id, s.fork_depth
+        FROM chain JOIN segments s ON s.id = chain.segment_id
+        WHERE s.parent_segment_id IS NOT NULL)
+     SELECT json_group_array(id) FROM (
+        SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
+        ORDER BY a.depth)) AS ancestry,
+    t.thread_tokens AS total_tokens,
+    t.depth,
+    t.persona_id,
+    t.system_prompt_hash,
+    t.thread_key
+FROM turns t;
+
+-- What is searched: escapes of JSON become spaces, so that words are found; long texts are cut for the index
+-- (never in the record).
+CREATE VIEW search_texts AS
+SELECT n, substr(content, 1, 262144) AS content, substr(thinking, 1, 262144) AS thinking,
+    NULL AS params, NULL AS result
+FROM messages
+UNION ALL
+SELECT n, NULL, NULL,
+    tool_name || ' ' || replace(replace(replace(substr(params_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
+    replace(replace(replace(substr(result_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' ')
+        || coalesce(' ' || error, '')
+FROM tool_calls;
+
+CREATE VIRTUAL TABLE search USING fts5(
+    content, thinking, params, result, content='search_texts', content_rowid='n', tokenize='unicode61');
+
+-- Guards: what is sealed stays, also against plain SQL. (Redaction will be the one deliberate exception.)
+CREATE TRIGGER turns_keep_place BEFORE UPDATE OF id, parent_turn_id, turn_type, started_at, root_id, segment_id,
+    depth ON turns
+BEGIN SELECT RAISE(ABORT, 'ledger: a turn never changes its place'); END;
+CREATE TRIGGER turns_sealed BEFORE UPDATE OF status, completed_at, model, provider, role, toolset_name,
+    tools_available, permissions_granted, permissions_used, input_tokens, output_tokens, cached_input_tokens,
+    cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids, response_message_id, tool_call_count,
+    source_event_id, workspace_path, thread_tokens, system_depth, compaction_depth, persona_id,
+    system_prompt_hash, thread_key, error, native_id, turn_hash, seal_seq ON turns
+WHEN OLD.seal_seq IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER turns_children BEFORE UPDATE OF has_children ON turns WHEN NEW.has_children < OLD.has_children
+BEGIN SELECT RAISE(ABORT, 'ledger: children are never lost'); END;
+CREATE TRIGGER turns_parent BEFORE INSERT ON turns WHEN NEW.parent_turn_id IS NOT NULL
+    AND (SELECT seal_seq FROM turns WHERE id = NEW.parent_turn_id) IS NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the parent turn is not sealed'); END;
+-- A live turn is sealed by an update; a whole turn goes in sealed, after its parts. Both are checked.
+CREATE TRIGGER turns_resolved BEFORE UPDATE OF seal_seq ON turns
+WHEN EXISTS (SELECT 1 FROM tool_calls WHERE turn_id = NEW.id AND status IN ('pending', 'running'))
+BEGIN SELECT RAISE(ABORT, 'ledger: open tool calls'); END;
+CREATE TRIGGER turns_resolved_whole BEFORE INSERT ON turns WHEN NEW.seal_seq IS NOT NULL
+    AND EXISTS (SELECT 1 FROM tool_calls WHERE turn_id = NEW.id AND status IN ('pending', 'running'))
+BEGIN SELECT RAISE(ABORT, 'ledger: open tool calls'); END;
+CREATE TRIGGER turns_compacted BEFORE UPDATE OF seal_seq ON turns
+WHEN (NEW.turn_type = 'compaction') <> EXISTS (SELECT 1 FROM compactions WHERE turn_id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'ledger: a compaction turn has exactly one compactions row, others have none'); END;
+CREATE TRIGGER turns_compacted_whole BEFORE INSERT ON turns WHEN NEW.seal_seq IS NOT NULL
+    AND (NEW.turn_type = 'compaction') <> EXISTS (SELECT 1 FROM compactions WHERE turn_id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'ledger: a compaction turn has exactly one compactions row, others have none'); END;
+CREATE TRIGGER turns_kept BEFORE DELETE ON turns BEGIN SELECT RAISE(ABORT, 'ledger: turns are never deleted'); END;
+
+CREATE TRIGGER segments_fixed BEFORE UPDATE ON segments
+BEGIN SELECT RAISE(ABORT, 'ledger: segments never change'); END;
+CREATE TRIGGER segments_kept BEFORE DELETE ON segments
+BEGIN SELECT RAISE(ABORT, 'ledger: segments are never deleted'); END;
+
+CREATE TRIGGER messages_added BEFORE INSERT ON messages
+WHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages
+WHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER messages_kept BEFORE DELETE ON messages
+BEGIN SELECT RAISE(ABORT, 'ledger: messages are never deleted'); END;
+
+CREATE TRIGGER tool_calls_added BEFORE INSERT ON tool_calls
+WHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER tool_calls_sealed BEFORE UPDATE ON tool_calls
+WHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER tool_calls_kept BEFORE DELETE ON tool_calls
+BEGIN SELECT RAISE(ABORT, 'ledger: tool calls are never deleted'); END;
+
+CREATE TRIGGER compactions_added BEFORE INSERT ON compactions
+WHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER compactions_fixed BEFORE UPDATE ON compactions
+BEGIN SELECT RAISE(ABORT, 'ledger: compactions never change'); END;
+CREATE TRIGGER compactions_kept BEFORE DELETE ON compactions
+BEGIN SELECT RAISE(ABORT, 'ledger: compactions are never deleted'); END;
+
+CREATE TRIGGER originals_added BEFORE INSERT ON originals
+WHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER originals_sealed BEFORE UPDATE ON originals
+WHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER originals_kept BEFORE DELETE ON originals
+BEGIN SELECT RAISE(ABORT, 'ledger: originals are never deleted'); END;
+
+CREATE TRIGGER message_files_added BEFORE INSERT ON message_files
+WHEN (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = NEW.message_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER message_files_fixed BEFORE UPDATE ON message_files
+BEGIN SELECT RAISE(ABORT, 'ledger: message files never change'); END;
+CREATE TRIGGER message_files_kept BEFORE DELETE ON message_files
+BEGIN SELECT RAISE(ABORT, 'ledger: message files are never deleted'); END;
+CREATE TRIGGER message_lints_added BEFORE INSERT ON message_lints
+WHEN (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = NEW.message_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER message_lints_fixed BEFORE UPDATE ON message_lints
+BEGIN SELECT RAISE(ABORT, 'ledger: message lints never change'); END;
+CREATE TRIGGER message_lints_kept BEFORE DELETE ON message_lints
+BEGIN SELECT RAISE(ABORT, 'ledger: message lints are never deleted'); END;
+CREATE TRIGGER message_codeblocks_added BEFORE INSERT ON message_codeblocks
+WHEN (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = NEW.message_id) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER message_codeblocks_fixed BEFORE UPDATE ON message_codeblocks
+BEGIN SELECT RAISE(ABORT, 'ledger: message code blocks never change'); END;
+CREATE TRIGGER message_codeblocks_kept BEFORE DELETE ON message_codeblocks
+BEGIN SELECT RAISE(ABORT, 'ledger: message code blocks are never deleted'); END;
+
+CREATE TRIGGER sessions_pointer BEFORE UPDATE OF thread_id ON sessions
+WHEN (SELECT thread_id FROM session_history
+      WHERE id = (SELECT max(id) FROM session_history) AND session_label = NEW.label) IS NOT NEW.thread_id
+BEGIN SELECT RAISE(ABORT, 'ledger: a pointer moves only together with its history'); END;
+CREATE TRIGGER sessions_start BEFORE INSERT ON sessions WHEN NEW.thread_id IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: a session begins without a head'); END;
+CREATE TRIGGER sessions_fixed BEFORE UPDATE OF label, persona_id, is_subagent, parent_session_label,
+    parent_turn_id, spawn_tool_call_id, task_description, routing_key, origin, origin_session_id, created_at
+    ON sessions
+BEGIN SELECT RAISE(ABORT, 'ledger: a session never changes where it comes from'); END;
+CREATE TRIGGER sessions_kept BEFORE DELETE ON sessions
+BEGIN SELECT RAISE(ABORT, 'ledger: sessions are never deleted'); END;
+
+CREATE TRIGGER session_history_sealed BEFORE INSERT ON session_history
+WHEN (SELECT seal_seq FROM turns WHERE id = NEW.thread_id) IS NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: a session points at sealed turns only'); END;
+CREATE TRIGGER session_history_fixed BEFORE UPDATE ON session_history
+BEGIN SELECT RAISE(ABORT, 'ledger: history never changes'); END;
+CREATE TRIGGER session_history_kept BEFORE DELETE ON session_history
+BEGIN SELECT RAISE(ABORT, 'ledger: history is never deleted'); END;
+
+CREATE TRIGGER session_aliases_kept BEFORE DELETE ON session_aliases
+BEGIN SELECT RAISE(ABORT, 'ledger: aliases are never deleted'); END;
+
+CREATE TRIGGER log_next BEFORE INSERT ON log
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM log)
+BEGIN SELECT RAISE(ABORT, 'ledger: the log has no gaps'); END;
+CREATE TRIGGER log_fixed BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'ledger: the log never changes'); END;
+CREATE TRIGGER log_kept BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'ledger: the log is never deleted'); END;
+CREATE TRIGGER seals_fixed BEFORE UPDATE ON seals BEGIN SELECT RAISE(ABORT, 'ledger: seals never change'); END;
+CREATE TRIGGER seals_kept BEFORE DELETE ON seals BEGIN SELECT RAISE(ABORT, 'ledger: seals are never deleted'); END;

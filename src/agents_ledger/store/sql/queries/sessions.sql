@@ -1,0 +1,116 @@
+-- Sessions: pointers, their history, their other names; the log; leases.
+
+-- name: session_by_label
+SELECT * FROM sessions WHERE label = :label;
+
+-- name: alias_by_name
+SELECT * FROM session_aliases WHERE alias = :alias;
+
+-- name: insert_session
+INSERT INTO sessions (label, persona_id, is_subagent, parent_session_label, parent_turn_id, spawn_tool_call_id,
+    task_description, task_status, routing_key, origin, origin_session_id, created_at, updated_at, status)
+VALUES (:label, :persona_id, :is_subagent, :parent_session_label, :parent_turn_id, :spawn_tool_call_id,
+    :task_description, :task_status, :routing_key, :origin, :origin_session_id, :created_at, :updated_at,
+    :status);
+
+-- name: insert_move
+INSERT INTO session_history (id, session_label, thread_id, changed_at, from_thread_id, reason)
+VALUES (:id, :session_label, :thread_id, :changed_at, :from_thread_id, :reason);
+
+-- name: point_session
+-- Moves the pointer, if it still is where the mover thinks it is.
+UPDATE sessions SET thread_id = :thread_id, updated_at = :at
+WHERE label = :label AND (thread_id = :expected OR (thread_id IS NULL AND CAST(:expected AS TEXT) IS NULL));
+
+-- name: set_status
+UPDATE sessions SET status = :status, updated_at = :at WHERE label = :label;
+
+-- name: set_task_status
+UPDATE sessions SET task_status = :task_status, updated_at = :at WHERE label = :label;
+
+-- name: put_alias
+INSERT INTO session_aliases (alias, session_label, created_at, reason)
+VALUES (:alias, :session_label, :created_at, :reason)
+ON CONFLICT (alias) DO UPDATE SET session_label = excluded.session_label, reason = excluded.reason;
+
+-- name: aliases_of
+SELECT * FROM session_aliases WHERE session_label = :label ORDER BY alias;
+
+-- name: all_aliases
+SELECT * FROM session_aliases ORDER BY alias;
+
+-- name: last_seq
+SELECT coalesce(max(seq), 0) FROM log;
+
+-- name: insert_log
+INSERT INTO log (seq, kind, ref, at, body, leaf) VALUES (:seq, :kind, :ref, :at, :body, :leaf);
+
+-- name: moves_of
+-- A session's whole history, oldest first.
+SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
+FROM session_history WHERE session_label = :label ORDER BY id;
+
+-- name: head_at_time
+-- Where a session pointed at a time, as claimed by the clock: the latest (time, number) up to it.
+SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
+FROM session_history WHERE session_label = :label AND changed_at <= :at
+ORDER BY changed_at DESC, id DESC LIMIT 1;
+
+-- name: head_at_seq
+-- Where a session pointed after a commit: exact.
+SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
+FROM session_history
+WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND id <= :seq);
+
+-- name: session_list
+-- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.
+SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at
+FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id
+WHERE (CAST(:status AS TEXT) IS NULL OR s.status = :status)
+    AND (CAST(:before_at AS INTEGER) IS NULL OR s.updated_at < :before_at
+        OR (s.updated_at = :before_at AND s.label > :after_label))
+ORDER BY s.updated_at DESC, s.label LIMIT :limit;
+
+-- name: sessions_at
+-- The sessions whose head lies in a tree.
+SELECT s.label, s.thread_id, s.status FROM sessions s JOIN turns t ON t.id = s.thread_id
+WHERE t.root_id = :root_id ORDER BY s.label;
+
+-- name: subagents_of
+SELECT * FROM sessions WHERE parent_session_label = :label ORDER BY created_at, label;
+
+-- name: insert_lease
+INSERT INTO leases (turn_id, session_label, writer, token, expires_at)
+VALUES (:turn_id, :session_label, :writer, :token, :expires_at);
+
+-- name: hold_lease
+-- Renews a lease, if it is still ours.
+UPDATE leases SET expires_at = :expires_at WHERE turn_id = :turn_id AND token = :token;
+
+-- name: renew_leases
+UPDATE leases SET expires_at = :expires_at WHERE writer = :writer;
+
+-- name: drop_lease
+DELETE FROM leases WHERE turn_id = :turn_id;
+
+-- name: all_leases
+SELECT * FROM leases ORDER BY turn_id;
+
+-- name: lease_of
+SELECT * FROM leases WHERE turn_id = :turn_id;
+
+-- name: fact
+SELECT value FROM ledger_facts WHERE name = :name;
+
+-- name: put_fact
+INSERT INTO ledger_facts (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: counts
+SELECT
+    (SELECT count(*) FROM sessions) AS sessions,
+    (SELECT count(*) FROM turns) AS turns,
+    (SELECT count(*) FROM messages) AS messages,
+    (SELECT count(*) FROM tool_calls) AS tool_calls,
+    (SELECT count(*) FROM turns WHERE status <> 'completed' AND status <> 'failed') AS live,
+    (SELECT coalesce(max(seq), 0) FROM log) AS seq;

@@ -1,0 +1,141 @@
+-- The tree: turns, segments, threads.
+
+-- name: turn_by_id
+-- The row of one turn.
+SELECT * FROM turns WHERE id = :id;
+
+-- name: parent_facts
+-- What a child inherits from its parent, and whether the parent is the last turn of its segment.
+SELECT p.root_id, p.segment_id, p.depth, p.thread_tokens, p.system_depth, p.compaction_depth, p.turn_hash,
+    p.has_children,
+    EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = p.segment_id AND c.depth = p.depth + 1) AS is_inner
+FROM turns p WHERE p.id = :id;
+
+-- name: new_segment
+-- A new run of turns, leaving another one after fork_depth; gives its id.
+INSERT INTO segments (id, root_id, parent_segment_id, fork_depth)
+VALUES ((SELECT coalesce(max(id), 0) + 1 FROM segments), :root_id, :parent_segment_id, :fork_depth)
+RETURNING id;
+
+-- name: insert_turn
+INSERT INTO turns (id, parent_turn_id, turn_type, status, started_at, completed_at, model, provider, role,
+    toolset_name, tools_available, permissions_granted, permissions_used, input_tokens, output_tokens,
+    cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids,
+    response_message_id, has_children, tool_call_count, source_event_id, workspace_path, root_id, segment_id,
+    depth, thread_tokens, system_depth, compaction_depth, persona_id, system_prompt_hash, thread_key, error,
+    native_id, turn_hash, seal_seq)
+VALUES (:id, :parent_turn_id, :turn_type, :status, :started_at, :completed_at, :model, :provider, :role,
+    :toolset_name, :tools_available, :permissions_granted, :permissions_used, :input_tokens, :output_tokens,
+    :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :query_message_ids,
+    :response_message_id, :has_children, :tool_call_count, :source_event_id, :workspace_path, :root_id,
+    :segment_id, :depth, :thread_tokens, :system_depth, :compaction_depth, :persona_id, :system_prompt_hash,
+    :thread_key, :error, :native_id, :turn_hash, :seal_seq);
+
+-- name: mark_parent
+-- A turn that has got a child says so.
+UPDATE turns SET has_children = 1 WHERE id = :id AND has_children = 0;
+
+-- name: seal_turn
+-- The last change of a turn: its outcome and its seal.
+UPDATE turns SET status = :status, completed_at = :completed_at, permissions_used = :permissions_used,
+    input_tokens = :input_tokens, output_tokens = :output_tokens, cached_input_tokens = :cached_input_tokens,
+    cache_write_tokens = :cache_write_tokens, reasoning_tokens = :reasoning_tokens,
+    total_tokens = :total_tokens, query_message_ids = :query_message_ids,
+    response_message_id = :response_message_id, tool_call_count = :tool_call_count,
+    thread_tokens = :thread_tokens, system_depth = :system_depth, error = :error, turn_hash = :turn_hash,
+    seal_seq = :seal_seq
+WHERE id = :id AND seal_seq IS NULL;
+
+-- name: start_streaming
+UPDATE turns SET status = 'streaming' WHERE id = :id AND status = 'pending';
+
+-- name: insert_seal
+INSERT INTO seals (seq, salts, commitments) VALUES (:seq, :salts, :commitments);
+
+-- name: ancestry
+-- The ids from the root to a turn.
+WITH RECURSIVE chain(segment_id, through) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.parent_segment_id, s.fork_depth
+    FROM chain JOIN segments s ON s.id = chain.segment_id WHERE s.parent_segment_id IS NOT NULL)
+SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
+ORDER BY a.depth;
+
+-- name: path
+-- The turns of a thread between two depths (both included), from the root downwards.
+WITH RECURSIVE chain(segment_id, through) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.parent_segment_id, s.fork_depth
+    FROM chain JOIN segments s ON s.id = chain.segment_id
+    WHERE s.parent_segment_id IS NOT NULL AND s.fork_depth >= :from_depth)
+SELECT a.* FROM chain JOIN turns a
+    ON a.segment_id = chain.segment_id AND a.depth <= chain.through
+        AND a.depth >= :from_depth AND a.depth <= :to_depth
+ORDER BY a.depth;
+
+-- name: ancestor_at
+-- The turn of a thread at one depth.
+WITH RECURSIVE chain(segment_id, through) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.parent_segment_id, s.fork_depth
+    FROM chain JOIN segments s ON s.id = chain.segment_id
+    WHERE s.parent_segment_id IS NOT NULL AND s.fork_depth >= :depth)
+SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
+WHERE a.depth = :depth;
+
+-- name: sessions_including
+-- Every session that has ever had a turn in its thread: walks segments, not turns.
+WITH RECURSIVE reach(segment_id, from_depth) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.id, 0 FROM reach JOIN segments s
+        ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
+SELECT DISTINCT h.session_label
+FROM reach
+JOIN turns t ON t.segment_id = reach.segment_id AND t.depth >= reach.from_depth
+JOIN session_history h ON h.thread_id = t.id
+ORDER BY h.session_label;
+
+-- name: left_last
+-- Of the turns that a session pointed at and that lie ahead of a turn: the one that it had last.
+WITH RECURSIVE reach(segment_id, from_depth) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.id, 0 FROM reach JOIN segments s
+        ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
+SELECT h.thread_id FROM reach
+JOIN turns t ON t.segment_id = reach.segment_id AND t.depth >= reach.from_depth
+JOIN session_history h ON h.thread_id = t.id AND h.session_label = :label
+WHERE h.thread_id <> :id ORDER BY h.id DESC LIMIT 1;
+
+-- name: children
+-- The turns that follow a turn directly: the next one of its segment, and the first ones of those that leave here.
+SELECT c.* FROM turns p JOIN turns c ON c.segment_id = p.segment_id AND c.depth = p.depth + 1 WHERE p.id = :id
+UNION ALL
+SELECT c.* FROM turns p JOIN segments s ON s.parent_segment_id = p.segment_id AND s.fork_depth = p.depth
+    JOIN turns c ON c.segment_id = s.id AND c.depth = p.depth + 1
+WHERE p.id = :id
+ORDER BY 1;
+
+-- name: tree_turns
+-- Every turn of a tree, parents before children, with the words that it began with.
+SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.tool_call_count, t.depth,
+    t.segment_id,
+    coalesce(
+        (SELECT substr(m.content, 1, 200) FROM messages m
+         WHERE m.turn_id = t.id AND m.role = 'user' ORDER BY m.sequence LIMIT 1),
+        (SELECT substr(m.content, 1, 200) FROM messages m
+         WHERE m.turn_id = t.id AND m.content IS NOT NULL AND m.role <> 'system' ORDER BY m.sequence LIMIT 1),
+        (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id)) AS opening
+FROM segments s JOIN turns t ON t.segment_id = s.id WHERE s.root_id = :root_id ORDER BY t.depth, t.id;
+
+-- name: roots
+-- The trees, newest first.
+SELECT t.id FROM turns t WHERE t.parent_turn_id IS NULL ORDER BY t.id DESC LIMIT :limit;
+
+-- name: turns_like
+-- Ids by their beginning or their end (people copy either).
+SELECT id FROM turns WHERE id LIKE :pattern ORDER BY id LIMIT 3;

@@ -1,0 +1,312 @@
+-- The ledger, as it is now. Migrations lead here; a test proves that both give the same database.
+--
+-- One text for both engines. For PostgreSQL the loader reads INTEGER as BIGINT, BLOB as BYTEA and TEXT as
+-- TEXT COLLATE "C"; triggers, the search index and the `threads` view differ and stand in
+-- schema.sqlite.sql and schema.postgres.sql.
+--
+-- Names and columns are seed 001's. "Added:" marks what it does not have, "Deviation:" what it has otherwise.
+-- The seed's low-cardinality indexes are partial or absent: they cost a quarter of all commits and bytes,
+-- and no question needs them (measured). A turn's children are found by its place, not by parent_turn_id.
+
+-- Added: linear runs of turns. A turn lies at (segment, depth); a segment leaves its parent after fork_depth.
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY,
+    root_id TEXT NOT NULL,
+    parent_segment_id INTEGER REFERENCES segments(id),
+    fork_depth INTEGER NOT NULL DEFAULT 0       -- the last depth that is shared with the parent segment
+);
+
+CREATE INDEX idx_segments_parent ON segments(parent_segment_id, fork_depth) WHERE parent_segment_id IS NOT NULL;
+CREATE INDEX idx_segments_root ON segments(root_id);
+
+-- One exchange, from query to response: the addressable unit. Turns form a tree.
+CREATE TABLE turns (
+    id TEXT PRIMARY KEY,                        -- ULID
+    parent_turn_id TEXT REFERENCES turns(id),   -- null for a root
+
+    turn_type TEXT NOT NULL DEFAULT 'normal' CHECK (turn_type IN ('normal', 'compaction')),
+    status TEXT NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'streaming', 'completed', 'failed')),
+
+    started_at INTEGER NOT NULL,                -- Unix ms, as all times
+    completed_at INTEGER,
+
+    model TEXT,
+    provider TEXT,
+    role TEXT NOT NULL DEFAULT 'unified',       -- 'manager' | 'worker' | 'unified'
+
+    toolset_name TEXT,
+    tools_available TEXT,                       -- JSON array of names; null: unknown
+    permissions_granted TEXT,                   -- JSON
+    permissions_used TEXT,                      -- JSON
+
+    input_tokens INTEGER,                       -- without cache; null: unknown
+    output_tokens INTEGER,                      -- with reasoning
+    cached_input_tokens INTEGER,
+    cache_write_tokens INTEGER,
+    reasoning_tokens INTEGER,                   -- part of output_tokens
+    total_tokens INTEGER,
+
+    query_message_ids TEXT,                     -- JSON array; set when the turn is sealed
+    response_message_id TEXT,                   -- set when the turn is sealed
+
+    has_children INTEGER NOT NULL DEFAULT 0,    -- kept up with each child; `verify` recomputes it
+    tool_call_count INTEGER NOT NULL DEFAULT 0,
+
+    source_event_id TEXT,
+    workspace_path TEXT,
+
+    -- Added: the place in the tree. A segment is a linear run of turns, so that an ancestry of 10,000 turns
+    -- is a few range scans and a fork is one row.
+    root_id TEXT NOT NULL,                      -- the tree; every row carries it: the key to shard by
+    segment_id INTEGER NOT NULL REFERENCES segments(id),
+    depth INTEGER NOT NULL,                     -- how many turns from the root to here, both included
+    thread_tokens INTEGER,                      -- the parent's thread_tokens and this turn's total_tokens
+    system_depth INTEGER NOT NULL DEFAULT 0,    -- depth of the turn that carries the system prompt; 0: none
+    compaction_depth INTEGER NOT NULL DEFAULT 0,-- depth of the newest compaction up to here; 0: none
+
+    -- Added: the columns of seed 001's `threads`, which is a view here
+    persona_id TEXT,
+    system_prompt_hash TEXT,
+    thread_key TEXT,
+
+    error TEXT,                                 -- Added: why a turn failed
+    native_id TEXT,                             -- Added: its id in the agent that it came from
+    turn_hash BLOB,                             -- Added: the seal (see `seals`); null while the turn is live
+    seal_seq INTEGER,                           -- Added: the log entry of the seal; null while live
+
+    CHECK ((seal_seq IS NULL) = (turn_hash IS NULL)),
+    CHECK ((seal_seq IS NULL) = (status IN ('pending', 'streaming')))
+);
+
+CREATE UNIQUE INDEX idx_turns_place ON turns(segment_id, depth);
+CREATE INDEX idx_turns_started ON turns(started_at);
+CREATE INDEX idx_turns_type ON turns(segment_id, depth) WHERE turn_type <> 'normal';
+CREATE INDEX idx_turns_status ON turns(status) WHERE status <> 'completed';
+CREATE INDEX idx_turns_role ON turns(role) WHERE role <> 'unified';
+CREATE INDEX idx_turns_source_event ON turns(source_event_id) WHERE source_event_id IS NOT NULL;
+CREATE INDEX idx_turns_persona ON turns(persona_id) WHERE persona_id IS NOT NULL;
+CREATE UNIQUE INDEX idx_turns_thread_key ON turns(thread_key) WHERE thread_key IS NOT NULL;
+CREATE INDEX idx_turns_native ON turns(native_id) WHERE native_id IS NOT NULL;
+
+-- Deviation: `threads` is a view. Stored, `ancestry` grows with the square of the depth.
+
+-- Stable labels that point at a thread's head. They contain nothing.
+CREATE TABLE sessions (
+    label TEXT PRIMARY KEY,
+    thread_id TEXT REFERENCES turns(id),        -- Deviation: null before the first turn
+    persona_id TEXT NOT NULL DEFAULT 'default',
+
+    is_subagent INTEGER NOT NULL DEFAULT 0,
+    parent_session_label TEXT,
+    parent_turn_id TEXT REFERENCES turns(id),
+    spawn_tool_call_id TEXT,
+    task_description TEXT,
+    task_status TEXT,                           -- 'pending' | 'running' | 'completed' | 'failed'
+
+    routing_key TEXT,
+    origin TEXT,                                -- 'nexus' | 'cursor' | 'claude-code' | …
+    origin_session_id TEXT,
+
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'archived', 'deleted'))
+);
+
+CREATE INDEX idx_sessions_persona ON sessions(persona_id);
+CREATE INDEX idx_sessions_routing ON sessions(routing_key) WHERE routing_key IS NOT NULL;
+CREATE INDEX idx_sessions_updated ON sessions(updated_at);
+CREATE INDEX idx_sessions_parent ON sessions(parent_session_label) WHERE parent_session_label IS NOT NULL;
+CREATE INDEX idx_sessions_origin ON sessions(origin, origin_session_id) WHERE origin IS NOT NULL;
+-- one session per spawning call, one spawning call per session
+CREATE UNIQUE INDEX idx_sessions_spawn ON sessions(spawn_tool_call_id) WHERE spawn_tool_call_id IS NOT NULL;
+
+-- Messages of a turn, in order.
+CREATE TABLE messages (
+    n INTEGER PRIMARY KEY,                      -- Added: even number, unique over messages and tool_calls:
+                                                -- what the search index points at (VACUUM must not change it)
+    id TEXT NOT NULL UNIQUE,                    -- ULID
+    turn_id TEXT NOT NULL REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED, -- a whole turn goes in after its parts
+    role TEXT NOT NULL,                         -- 'user' | 'assistant' | 'system' | 'tool'
+    content TEXT,
+    source TEXT,                                -- 'human' | 'trigger' | 'agent' | 'webhook' | 'cron' | 'event'
+    sequence INTEGER NOT NULL,                  -- 0, 1, 2 … within the turn
+    created_at INTEGER NOT NULL,
+    thinking TEXT,
+    context_json TEXT,
+    metadata_json TEXT,
+    blocks_json TEXT,                           -- Added: order of blocks, where it is not the common one
+    lossy INTEGER NOT NULL DEFAULT 0,           -- Added: 1 if a text here lost something; see `originals`
+    root_id TEXT NOT NULL,
+    native_id TEXT
+);
+
+CREATE UNIQUE INDEX idx_messages_turn ON messages(turn_id, sequence);
+CREATE INDEX idx_messages_role ON messages(role, turn_id) WHERE role NOT IN ('user', 'assistant');
+CREATE INDEX idx_messages_native ON messages(native_id) WHERE native_id IS NOT NULL;
+
+-- Tool calls of a turn, in order.
+CREATE TABLE tool_calls (
+    n INTEGER PRIMARY KEY,                      -- Added: odd number, see messages.n
+    id TEXT NOT NULL UNIQUE,                    -- Deviation: ours; the model's own id is native_id (not unique)
+    turn_id TEXT NOT NULL REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
+    message_id TEXT REFERENCES messages(id),
+    tool_name TEXT NOT NULL,
+    tool_number INTEGER,
+    params_json TEXT NOT NULL,
+    result_json TEXT,
+    error TEXT,
+    status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN
+        ('pending', 'running', 'completed', 'failed',
+         'cancelled', 'rejected',               -- Added: as Cursor and Nexus know them
+         'abandoned')),                         -- Added: the turn ended first, the outcome is unknown
+    spawned_session_label TEXT,
+    started_at INTEGER NOT NULL,
+    completed_at INTEGER,
+    sequence INTEGER NOT NULL,                  -- 0, 1, 2 … within the turn
+    lossy INTEGER NOT NULL DEFAULT 0,
+    root_id TEXT NOT NULL,
+    native_id TEXT
+);
+
+CREATE UNIQUE INDEX idx_tool_calls_turn ON tool_calls(turn_id, sequence);
+CREATE UNIQUE INDEX idx_tool_calls_spawned ON tool_calls(spawned_session_label)
+    WHERE spawned_session_label IS NOT NULL;
+CREATE INDEX idx_tool_calls_native ON tool_calls(native_id) WHERE native_id IS NOT NULL;
+
+-- What a compaction turn summarised. Exactly one row for each.
+CREATE TABLE compactions (
+    turn_id TEXT PRIMARY KEY REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
+    summary TEXT NOT NULL,                      -- '' for a sliding window
+    summarized_through_turn_id TEXT NOT NULL REFERENCES turns(id),
+    first_kept_turn_id TEXT REFERENCES turns(id),
+    turns_summarized INTEGER,                   -- from the last compaction's `through` to this one's
+    compaction_type TEXT NOT NULL DEFAULT 'summary',
+    model TEXT,                                 -- Deviation: null where the agent does not record it
+    provider TEXT,
+    tokens_before INTEGER,
+    tokens_after INTEGER,
+    summary_tokens INTEGER,
+    summarization_input_tokens INTEGER,
+    summarization_output_tokens INTEGER,
+    duration_ms INTEGER,
+    trigger TEXT,                               -- 'context_limit' | 'manual' | 'periodic'
+    metadata_json TEXT,
+    first_kept_message_id TEXT REFERENCES messages(id), -- Added: real compactions cut inside a turn
+    kept_json TEXT,                             -- Added: JSON array of kept turn ids, if picked one by one
+    replacement_json TEXT,                      -- Added: the whole new context, where an agent writes it down
+    root_id TEXT NOT NULL
+);
+
+-- Every movement of a session's pointer.
+CREATE TABLE session_history (
+    id INTEGER PRIMARY KEY,                     -- Deviation: the log's sequence number, so never reused
+    session_label TEXT NOT NULL REFERENCES sessions(label),
+    thread_id TEXT NOT NULL REFERENCES turns(id),
+    changed_at INTEGER NOT NULL,
+    from_thread_id TEXT REFERENCES turns(id),   -- Added: where it pointed before
+    reason TEXT NOT NULL CHECK (reason IN       -- Added: why it moved
+        ('advance', 'fork', 'rewind', 'replay', 'merge', 'import', 'recover'))
+);
+
+CREATE INDEX idx_session_history_label ON session_history(session_label, changed_at, id);
+CREATE INDEX idx_session_history_thread ON session_history(thread_id);
+
+-- Other keys of a session. Looked up after the sessions themselves; never a chain.
+CREATE TABLE session_aliases (
+    alias TEXT PRIMARY KEY,
+    session_label TEXT NOT NULL REFERENCES sessions(label),
+    created_at INTEGER NOT NULL,
+    reason TEXT                                 -- 'identity_promotion' | 'identity_merge' | 'manual'
+);
+
+CREATE INDEX idx_session_aliases_target ON session_aliases(session_label);
+
+CREATE TABLE message_files (
+    id INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL REFERENCES messages(id),
+    kind TEXT NOT NULL,                         -- 'read' | 'written' | 'referenced' | 'attached'
+    file_path TEXT NOT NULL,
+    line_start INTEGER,
+    line_end INTEGER,
+    root_id TEXT NOT NULL,
+    UNIQUE (message_id, kind, file_path, line_start)
+);
+
+CREATE INDEX idx_message_files_path ON message_files(file_path);
+
+CREATE TABLE message_lints (
+    id INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL REFERENCES messages(id),
+    file_path TEXT,
+    message TEXT,
+    lint_source TEXT,
+    start_line INTEGER,
+    start_col INTEGER,
+    end_line INTEGER,
+    end_col INTEGER,
+    severity TEXT,                              -- 'error' | 'warning' | 'info'
+    root_id TEXT NOT NULL
+);
+
+CREATE INDEX idx_message_lints_message ON message_lints(message_id);
+
+CREATE TABLE message_codeblocks (
+    id INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL REFERENCES messages(id),
+    idx INTEGER NOT NULL,
+    language TEXT,
+    content TEXT NOT NULL,
+    file_path TEXT,
+    line_start INTEGER,
+    line_end INTEGER,
+    root_id TEXT NOT NULL,
+    UNIQUE (message_id, idx)
+);
+
+-- Added: the bytes behind a text that the database could not hold (NUL, lone surrogates, NaN).
+CREATE TABLE originals (
+    row_id TEXT NOT NULL,                       -- id of the turn, message or tool call
+    field TEXT NOT NULL,                        -- its column
+    bytes BLOB NOT NULL,
+    turn_id TEXT NOT NULL REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
+    root_id TEXT NOT NULL,
+    PRIMARY KEY (row_id, field)
+);
+
+CREATE INDEX idx_originals_turn ON originals(turn_id);
+
+-- Added: everything that was committed, in commit order, without gaps. A later Merkle tree hashes the leaves.
+CREATE TABLE log (
+    seq INTEGER PRIMARY KEY,                    -- 1, 2, 3 …: the order of commits; wall time is only data
+    kind TEXT NOT NULL CHECK (kind IN
+        ('seal', 'move', 'session', 'status', 'task', 'alias', 'redact', 'checkpoint')),
+    ref TEXT NOT NULL,                          -- the turn, session or alias that it is about
+    at INTEGER NOT NULL,
+    body TEXT,                                  -- JSON of the facts that no other row keeps for good
+    leaf BLOB NOT NULL                          -- SHA-256(0x00 || entry)
+);
+
+-- Added: the salts and commitments of a sealed turn's parts, by the log entry of the seal. Erasing a part
+-- will blank its 16 bytes of salt and leave its commitment.
+CREATE TABLE seals (
+    seq INTEGER PRIMARY KEY REFERENCES log(seq),
+    salts BLOB NOT NULL,
+    commitments BLOB NOT NULL
+);
+
+-- Added: who is writing a live turn. Not part of the record: a row lives as long as the turn is open.
+CREATE TABLE leases (
+    turn_id TEXT PRIMARY KEY REFERENCES turns(id),
+    session_label TEXT NOT NULL REFERENCES sessions(label),
+    writer TEXT NOT NULL,                       -- machine and process
+    token TEXT NOT NULL,                        -- fencing: a write must name the token it was given
+    expires_at INTEGER NOT NULL
+);
+
+-- Added: facts about this ledger itself.
+CREATE TABLE ledger_facts (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+INSERT INTO ledger_facts (name, value) VALUES ('searchable_through', '0');

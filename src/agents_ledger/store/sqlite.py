@@ -1,0 +1,413 @@
+"""A ledger in one file, through apsw (it carries its own SQLite)."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
+from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store.sqlite_errors import BUSY_MS, translated
+from agents_ledger.store.sqlite_files import filesystem_of, make_whole, publish, require_folder
+from agents_ledger.store.statements import statements
+
+T = TypeVar("T")
+APPLICATION_ID = 0x6C646731  # "ldg1": `file` and others can tell a ledger
+_STATEMENTS = 256
+_IDLE_READERS = 8
+
+
+def wal_is_safe(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2; also fixed in 3.50.7 and 3.44.6)."""
+    return version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
+
+
+def sqlite_version() -> tuple[int, ...]:
+    """The version that runs."""
+    return tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+
+
+class SqliteTx(Tx):
+    """A transaction on one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._cursor = connection.cursor()
+        self._connection = connection
+        self._known = statements("sqlite")
+
+    def run(self, name: str, /, **params: Any) -> int:
+        """Runs a statement; gives how many rows it changed."""
+        statement = self._known[name]
+        self._cursor.execute(statement.sql, statement.bind(params))
+        return self._connection.changes()
+
+    def run_all(self, name: str, values: Iterable[object]) -> None:
+        """Runs a statement once for each value."""
+        statement = self._known[name]
+        self._cursor.executemany(statement.sql, [statement.bind_value(value) for value in values])
+
+    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """The rows of a query, one after the other."""
+        statement = self._known[name]
+        return self._connection.execute(statement.sql, statement.bind(params))
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query."""
+        statement = self._known[name]
+        return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
+
+
+class SqliteDatabase(Database):
+    """One file: a single writer connection, and readers beside it."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: str, *, readonly: bool) -> None:
+        self.path = Path(path).absolute()
+        self.url = f"sqlite:///{self.path}"
+        self.readonly = readonly
+        self._pid = os.getpid()
+        self._closed = False
+        self._broken: StoreError | None = None
+        self._readers: list[apsw.Connection] = []
+        self._readers_lock = threading.Lock()
+        self._group = GroupCommit(self._run)
+        require_folder(self.path)
+        with translated(self.path):
+            self._writer = self._connect(readonly=readonly)
+
+    def read(self) -> "_Read":
+        """One snapshot."""
+        return _Read(self)
+
+    def write(self, body: Callable[[Tx], T]) -> T:
+        """A durable transaction."""
+        self._check_usable()
+        if self.readonly:
+            raise ReadOnlyStore(f"{self.path} was opened read-only: open it for writing to change it")
+        return self._group.submit(body)
+
+    def tables(self) -> set[str]:
+        """The tables that are there."""
+        return {name for (name,) in self.ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+    def ask(self, sql: str) -> list[Row]:
+        """The rows of a query about the database itself."""
+        self._check_usable()
+        with translated(self.path):
+            return self._writer.execute(sql).fetchall()
+
+    def migrate(self, prelude: str, name: str, script: str) -> None:
+        """A migration, unless it is there already."""
+        with translated(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._writer.execute(prelude)
+                if not self._writer.execute("SELECT 1 FROM ledger_migrations WHERE name = ?", (name,)).get:
+                    self._writer.execute(script)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def query(
+        self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
+    ) -> tuple[list[str], list[Row]]:
+        """Somebody's own SQL, on a connection that can't write, attach, or change settings."""
+        self._check_usable()
+        connection = self._connect(readonly=True)
+        try:
+            connection.authorizer = _authorize_reading
+            if timeout_s:
+                _stop_after(connection, timeout_s)
+            with translated(self.path, "the query"):
+                names = _column_names(connection, sql)
+                cursor = connection.execute(sql)
+                rows = cursor.fetchall() if limit is None else _fetch(cursor, limit)
+            return names, rows
+        finally:
+            connection.close()
+
+    def check(self) -> list[str]:
+        """SQLite's own integrity and foreign key checks."""
+        with self.read() as tx, translated(self.path):
+            connection = tx.connection
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
+            for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+                found.append(f"{table} row {rowid} refers to a {parent} row that is not there")
+            return found
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """The backup API, into a new file that appears only when it is complete."""
+        path = Path(target).absolute()
+        if path.exists():
+            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        self._check_usable()
+        try:
+            with translated(path):
+                self._copy_to(partial, progress)
+            if not publish(partial, path):
+                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def facts(self) -> dict[str, Any]:
+        """What `doctor` shows."""
+        with self.read() as tx:
+            ask = tx.connection.execute
+            return {
+                "engine": "SQLite",
+                "version": apsw.sqlite_lib_version(),
+                "source_id": apsw.sqlite3_sourceid(),
+                "apsw": apsw.apsw_version(),
+                "wal_reset_bug": not wal_is_safe(sqlite_version()),
+                "file": str(self.path),
+                "size_bytes": ask("PRAGMA page_count").get * ask("PRAGMA page_size").get,
+                "journal_mode": ask("PRAGMA journal_mode").get,
+                "synchronous": {0: "off", 1: "normal", 2: "full", 3: "extra"}[ask("PRAGMA synchronous").get],
+                "page_size": ask("PRAGMA page_size").get,
+                "filesystem": filesystem_of(self.path),
+            }
+
+    def checkpoint(self) -> None:
+        """Moves what is in the write-ahead log into the file."""
+        self._check_usable()
+        with translated(self.path):
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Closes every connection (in the process that opened them)."""
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() != self._pid:
+            return  # the parent's connections must not be touched here: closing would drop its locks
+        for connection in [*self._readers, self._writer]:
+            with suppress(apsw.Error):
+                connection.close()
+        self._readers.clear()
+
+    def borrow_reader(self) -> apsw.Connection:
+        """An idle read connection, or a new one."""
+        self._check_usable()
+        with self._readers_lock:
+            if self._readers:
+                return self._readers.pop()
+        with translated(self.path):
+            return self._connect(readonly=True)
+
+    def return_reader(self, connection: apsw.Connection) -> None:
+        """Gives a read connection back."""
+        with self._readers_lock:
+            if not self._closed and len(self._readers) < _IDLE_READERS:
+                self._readers.append(connection)
+                return
+        connection.close()
+
+    def _copy_to(self, target: Path, progress: Callable[[int, int], None] | None) -> None:
+        copy = apsw.Connection(str(target))
+        try:
+            source = self._connect(readonly=True)
+            try:
+                _copy(copy, source, progress)
+            finally:
+                source.close()
+        finally:
+            copy.close()
+
+    def _run(self, jobs: list[Job]) -> None:
+        connection = self._usable_writer()
+        with translated(self.path), self._stop_on_damage():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                if len(jobs) == 1:
+                    jobs[0].result = jobs[0].body(SqliteTx(connection))
+                else:
+                    for job in jobs:
+                        self._run_in_savepoint(connection, job)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _run_in_savepoint(self, connection: apsw.Connection, job: Job) -> None:
+        connection.execute("SAVEPOINT job")
+        try:
+            with translated(self.path):
+                job.result = job.body(SqliteTx(connection))
+        except Exception as problem:
+            if isinstance(problem.__cause__, apsw.IOError | apsw.CorruptError):
+                raise problem.__cause__ from None  # not this body's fault: nothing of the group is committed
+            if not connection.in_transaction:
+                raise  # SQLite itself rolled everything back (full disk)
+            connection.execute("ROLLBACK TO job")
+            job.error = problem
+        connection.execute("RELEASE job")
+
+    @contextmanager
+    def _stop_on_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.IOError:
+            # After a failed sync nobody knows what reached the disk: this connection never writes again.
+            self._broken = StoreError(f"the disk under {self.path} reported an error; open the ledger again to go on")
+            self._writer.close()
+            raise
+        except apsw.CorruptError as problem:
+            self._broken = StoreCorrupt(f"{self.path} is damaged ({problem}); writing has stopped")
+            raise
+
+    def _usable_writer(self) -> apsw.Connection:
+        self._check_usable()
+        if self._broken is not None:
+            raise self._broken
+        return self._writer
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreClosed(f"the ledger {self.url} is closed: open it again")
+        if os.getpid() != self._pid:
+            raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
+
+    def _connect(self, *, readonly: bool) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=_STATEMENTS)
+        connection.set_busy_timeout(BUSY_MS)
+        connection.execute(
+            "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; "
+            "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"
+        )
+        if readonly:
+            connection.execute("PRAGMA query_only=ON")
+        else:
+            connection.execute("PRAGMA wal_autocheckpoint=4000; PRAGMA journal_size_limit=67108864")
+        return connection
+
+
+class _Read:
+    """A snapshot on a borrowed read connection."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def __enter__(self) -> "SqliteReadTx":
+        self._connection = self._database.borrow_reader()
+        try:
+            with translated(self._database.path):
+                self._connection.execute("BEGIN")
+        except BaseException:
+            self._connection.close()
+            raise
+        return SqliteReadTx(self._connection, self._database.path)
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self._database.return_reader(self._connection)
+
+
+class SqliteReadTx(SqliteTx):
+    """A snapshot; errors of the engine come out as ours."""
+
+    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+        super().__init__(connection)
+        self.connection = connection
+        self._path = path
+
+    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """The rows of a query, one after the other."""
+        with translated(self._path):
+            yield from super().each(name, **params)
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query."""
+        with translated(self._path):
+            return super().rows(name, **params)
+
+
+def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:
+    """Makes a new ledger file."""
+
+    def fill(partial: Path) -> None:
+        database = SqliteDatabase(str(partial), readonly=False)
+        try:
+            build(database)
+            prepare(database)
+        finally:
+            database.close()
+
+    make_whole(path, fill)
+
+
+def prepare(database: Database) -> None:
+    """The settings that live in the file: whose it is, and how it is written."""
+    mode = "WAL" if wal_is_safe(sqlite_version()) else "DELETE"
+    database.ask(f"PRAGMA application_id={APPLICATION_ID}")
+    database.ask(f"PRAGMA journal_mode={mode}")
+
+
+_READING = {
+    apsw.SQLITE_SELECT,
+    apsw.SQLITE_READ,
+    apsw.SQLITE_FUNCTION,
+    apsw.SQLITE_RECURSIVE,
+}
+_HARMLESS_PRAGMAS = {
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "database_list",
+    "data_version",
+}
+_UNSAFE_FUNCTIONS = {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"}
+
+
+def _authorize_reading(operation: int, one: str | None, two: str | None, *_: str | None) -> int:
+    if operation == apsw.SQLITE_PRAGMA:
+        allowed = (one or "").lower() in _HARMLESS_PRAGMAS
+    elif operation == apsw.SQLITE_FUNCTION:
+        allowed = (two or "").lower() not in _UNSAFE_FUNCTIONS
+    else:
+        allowed = operation in _READING
+    return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+
+def _stop_after(connection: apsw.Connection, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+
+
+def _fetch(cursor: Any, limit: int) -> list[Row]:
+    found: list[Row] = []
+    for row in cursor:
+        found.append(row)
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _column_names(connection: apsw.Connection, sql: str) -> list[str]:
+    import apsw.ext  # noqa: PLC0415 - only for people's own queries
+
+    info = apsw.ext.query_info(connection, sql)
+    if (info.query_remaining or "").strip(" \n\t;"):
+        raise BadInput("give one statement at a time")
+    return [column[0] for column in info.description]
+
+
+def _copy(copy: apsw.Connection, source: apsw.Connection, progress: Callable[[int, int], None] | None) -> None:
+    with copy.backup("main", source, "main") as job:
+        while not job.done:
+            job.step(2048)
+            if progress:
+                progress(job.page_count - job.remaining, job.page_count)

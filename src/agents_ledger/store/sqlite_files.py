@@ -1,0 +1,63 @@
+"""Ledger files: made whole or not at all, and never overwritten."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from agents_ledger.errors import StoreFull, StoreUnreachable
+
+
+def make_whole(path: str, build: Callable[[Path], None]) -> None:
+    """Makes a new file beside its place and moves it there complete; if another process is first, its file stays."""
+    final = Path(path).absolute()
+    require_folder(final)
+    partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        build(partial)
+        publish(partial, final)
+    except (PermissionError, NotADirectoryError) as problem:
+        raise StoreUnreachable(
+            f"can't create {final} ({problem.strerror}): choose a folder that you may write to, with --db"
+        ) from None
+    except OSError as problem:
+        raise StoreFull(f"can't create {final} ({problem.strerror}): free some space and try again") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def require_folder(path: Path) -> None:
+    """A ledger's folder is not made by accident."""
+    if not path.parent.is_dir():
+        raise StoreUnreachable(f"{path.parent} is not a folder: create it first, or name another --db")
+
+
+def publish(partial: Path, final: Path) -> bool:
+    """Puts a finished file in its place; False if there is one already."""
+    try:
+        os.link(partial, final)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if final.exists():
+            return False
+        partial.rename(final)
+    partial.unlink(missing_ok=True)
+    folder = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return True
+
+
+def filesystem_of(path: Path) -> str | None:
+    """The kind of file system under a path (Linux), for the warning about network folders."""
+    try:
+        lines = Path("/proc/self/mounts").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    mounts = [line.split()[1:3] for line in lines]
+    under = [(place, kind) for place, kind in mounts if path.is_relative_to(place.replace("\\040", " "))]
+    return max(under, key=lambda mount: len(mount[0]))[1] if under else None

@@ -1,0 +1,131 @@
+"""How the command ends: exit codes, messages, and what it does not load."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from agents_ledger.cli.main import cli
+from agents_ledger.config import ledger_url
+from tests.cli.conftest import Ldg
+
+_MAIN = "from agents_ledger.cli.main import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "words"),
+    [
+        (("show", "nowhere"), "NotFound", "no turn or session 'nowhere'"),
+        (("head", "nowhere"), "NotFound", "ldg sessions"),
+        (("fork", "zzzzzzzz"), "NotFound", "ldg tree"),
+        (("fork", "fix-login", "--label", "another-way"), "LabelTaken", "choose another label"),
+        (("replay", "another-way"), "NotAllowed", "nothing to replay"),
+        (("rewind", "fix-login", "--turns", "99"), "BadInput", "has 7 turns"),
+        (("head", "fix-login", "--at", "teatime"), "BadInput", "is not a time"),
+        (("frok",), "Usage", "No such command"),
+        (("show",), "Usage", "Missing argument"),
+        (("sessions", "--limit", "0"), "Usage", "--limit"),
+        (("sessions", "--after", "nonsense"), "Usage", "is not a cursor"),
+        (("rewind", "fix-login", "abcd", "--turns", "2"), "Usage", "not both"),
+        (("completion", "csh"), "Usage", "csh"),
+    ],
+)
+def test_what_can_not_be_done_is_said(ldg: Ldg, args: tuple[str, ...], kind: str, words: str) -> None:
+    said = ldg.text(*args, code=2)
+    assert said.startswith("ldg: ")
+    assert words in said
+    assert "Traceback" not in said
+    error = ldg.json(*args, code=2)["error"]
+    assert error["kind"] == kind
+    assert words in error["message"]
+
+
+def test_a_missing_ledger_is_not_made_by_looking_or_moving(tmp_path: Path) -> None:
+    nowhere = Ldg(str(tmp_path / "none.db"))
+    for args in (("sessions",), ("tree",), ("fork", "abcd"), ("archive", "x"), ("verify",), ("doctor",), ("migrate",)):
+        nowhere.text(*args, code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear reader, " * 200)
+    assert "not an SQLite file" in Ldg(str(tmp_path / "letter.txt")).text("sessions", code=2)
+    assert "is not a folder" in Ldg(str(tmp_path / "no" / "x.db")).text("demo", code=2)
+
+
+def test_db_is_taken_before_and_after_the_command_and_from_the_environment(ldg: Ldg) -> None:
+    before = CliRunner().invoke(cli, ["--db", ldg.url, "--json", "sessions"])
+    after = CliRunner().invoke(cli, ["sessions", "--json", "--db", ldg.url], env={"AGENTS_LEDGER_DB": "/nowhere/x.db"})
+    named = CliRunner().invoke(cli, ["sessions", "--json"], env={"AGENTS_LEDGER_DB": ldg.url})
+    assert before.stdout == after.stdout == named.stdout
+    assert len(json.loads(named.stdout)["sessions"]) == 3
+
+
+def test_without_any_name_the_ledger_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTS_LEDGER_DB", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert ledger_url() == f"sqlite:///{tmp_path}/data/agents-ledger/ledger.db"
+    assert CliRunner().invoke(cli, ["demo", "--if-empty"]).exit_code == 0
+    assert (tmp_path / "data/agents-ledger/ledger.db").exists()
+
+
+def test_importing_the_command_loads_nothing_heavy() -> None:
+    code = "import sys, agents_ledger.cli.main; print(*(set(sys.modules) & {heavy!r}))".replace(
+        "{heavy!r}", "{'msgspec', 'apsw', 'rich', 'platformdirs', 'psycopg', 'json', 'agents_ledger.ledger'}"
+    )
+    assert _python(code).stdout.split() == []
+
+
+def test_help_lists_every_command_without_loading_one() -> None:
+    done = _python(f"import sys; sys.argv[1:] = ['--help']\ntry: {_MAIN}\nfinally: print('msgspec' in sys.modules)")
+    assert done.stdout.endswith("False\n")
+    for name in cli.list_commands(None):  # type: ignore[arg-type]
+        assert f"  {name} " in done.stdout
+
+
+@pytest.mark.parametrize("name", cli.list_commands(None))  # type: ignore[arg-type]
+def test_every_command_explains_itself_and_has_json_and_db(name: str) -> None:
+    said = CliRunner().invoke(cli, [name, "--help"]).stdout
+    assert said.startswith(f"Usage: ldg {name} ")
+    assert "--json" in said
+    assert "--db URL" in said
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(cli, ["--version"]).stdout.startswith("ldg 0.")
+
+
+def test_an_interrupt_ends_with_130(ldg: Ldg) -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)); "
+        f"signal.setitimer(signal.ITIMER_REAL, 0.4); {_MAIN}"
+    )
+    command = [sys.executable, "-c", code, "--db", ldg.url, "sql", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.read().strip() == ""
+        assert process.wait() == 130
+
+
+@pytest.mark.parametrize("args", [("head", "fix-login"), ("show", "fix-login", "--full"), ("nothing", "--json")])
+def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-c", _MAIN, "--db", ldg.url, *args]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(theirs)
+    assert done.stderr == ""
+
+
+def test_commands_complete_in_the_shell() -> None:
+    env = {**os.environ, "_LDG_COMPLETE": "bash_complete", "COMP_WORDS": "ldg re", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-c", _MAIN], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["plain,rewind", "plain,replay", "plain,restore"]
+
+
+def _python(code: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

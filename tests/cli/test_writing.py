@@ -1,0 +1,83 @@
+"""What the commands that move pointers do and say."""
+
+from pathlib import Path
+
+from tests.cli.conftest import Ldg
+
+
+def test_fork_makes_a_session_and_says_how_to_go_on(ldg: Ldg) -> None:
+    root = ldg.json("tree", "fix-login")["trees"][0]["root_id"]
+    made = ldg.json("fork", root[-8:], "--label", "third")["session"]
+    assert (made["label"], made["thread_id"]) == ("third", root)
+    assert "begins at" in ldg.text("fork", root)
+
+
+def test_rewind_and_replay_undo_each_other(ldg: Ldg) -> None:
+    head = ldg.json("head", "fix-login")["turn_id"]
+    move = ldg.json("rewind", "fix-login", "--turns", "2")["move"]
+    assert (move["reason"], move["from_thread_id"]) == ("rewind", head)
+    assert ldg.json("replay", "fix-login")["move"]["thread_id"] == head
+    assert ldg.text("rewind", "fix-login").startswith("rewind: fix-login moved from")
+    assert "`ldg history fix-login`" in ldg.text("replay", "fix-login")
+    first = ldg.json("tree", "fix-login")["trees"][0]["root_id"]
+    assert ldg.json("rewind", "fix-login", first[-10:])["move"]["thread_id"] == first
+    assert ldg.json("replay", "fix-login", head[-10:])["move"]["thread_id"] == head
+
+
+def test_archive_and_restore(ldg: Ldg) -> None:
+    assert ldg.json("archive", "another-way")["session"]["status"] == "archived"
+    assert "archived" in ldg.text("archive", "another-way")
+    assert ldg.json("rewind", "another-way", code=2)["error"]["kind"] == "SessionArchived"
+    assert ldg.json("restore", "another-way")["session"]["status"] == "active"
+    assert ldg.text("restore", "another-way") == "another-way is active\n"
+
+
+def test_alias_and_merge(ldg: Ldg) -> None:
+    assert ldg.json("alias", "mail:ada", "another-way")["alias"]["session_label"] == "another-way"
+    assert ldg.text("alias", "mail:bob", "another-way") == "mail:bob leads to another-way\n"
+    assert ldg.json("merge", "another-way", "fix-login")["session"]["label"] == "fix-login"
+    assert ldg.json("head", "mail:ada")["turn_id"] == ldg.json("head", "fix-login")["turn_id"]
+    ldg.text("fork", "fix-login", "--label", "other")
+    assert "lead to fix-login" in ldg.text("merge", "other", "fix-login")
+
+
+def test_compact_takes_its_summary_from_anywhere(ldg: Ldg, tmp_path: Path) -> None:
+    (tmp_path / "summary.txt").write_text("from a file")
+    made = ldg.json("compact", "another-way", "--summary", f"@{tmp_path / 'summary.txt'}", "--keep", "1")["turn_id"]
+    compaction = ldg.json("show", made)["record"]["compaction"]
+    assert (compaction["summary"], compaction["trigger"]) == ("from a file", "manual")
+    assert "compacted" in ldg.text("compact", "another-way", "--summary", "-", stdin="from a pipe")
+    assert ldg.json("context", "another-way")["context"]["summary"] == "from a pipe"
+    assert "it is empty" in ldg.text("compact", "another-way", "--summary", "-", stdin=" ", code=2)
+    assert "No such file" in ldg.text("compact", "another-way", "--summary", "@/no/such/file", code=2)
+
+
+def test_demo_is_told_once(ldg: Ldg, empty: Ldg) -> None:
+    assert ldg.json("demo") == {"added": 0, "sessions": []}
+    assert ldg.text("demo", "--if-empty").startswith("nothing to do")
+    assert empty.text("demo", "--if-empty").startswith("added 13 turns in 3 sessions")
+    assert ldg.text("verify").startswith("good: 13 turns")
+
+
+def test_backup_makes_a_ledger_and_never_overwrites(ldg: Ldg, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    assert ldg.json("backup", str(target)) == {"target": str(target), "size_bytes": target.stat().st_size}
+    assert Ldg(str(target)).json("verify")["good"]
+    assert "never overwrites" in ldg.text("backup", str(target), code=2)
+    assert "wrote" in ldg.text("backup", str(tmp_path / "second.db"))
+
+
+def test_migrate_has_nothing_to_do_on_a_new_ledger(ldg: Ldg) -> None:
+    assert ldg.json("migrate", "--check") == {"pending": []}
+    assert ldg.json("migrate") == {"applied": []}
+    assert ldg.text("migrate") == "the ledger is up to date\n"
+
+
+def test_migrate_brings_an_empty_database_up_to_date(tmp_path: Path) -> None:
+    (tmp_path / "new.db").touch()
+    new = Ldg(str(tmp_path / "new.db"))
+    pending = new.json("migrate", "--check", code=1)["pending"]
+    assert pending
+    assert "ldg migrate" in new.text("sessions", code=2)
+    assert new.json("migrate")["applied"] == pending
+    assert new.json("sessions") == {"sessions": [], "next": None}

@@ -1,0 +1,50 @@
+"""Fixtures: every ledger test runs on SQLite and on PostgreSQL."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from agents_ledger import Ledger
+from tests.support.databases import PostgresServer, postgres_server
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresServer]:
+    """The tests' own PostgreSQL, started when the first test asks for it."""
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class UrlSource:
+    """New ledgers' URLs of one engine."""
+
+    def __init__(self, folder: Path, server: PostgresServer | None) -> None:
+        self._folder = folder
+        self._server = server
+        self._numbers = count()
+
+    def __call__(self) -> str:
+        if self._server is not None:
+            return self._server.new_url()
+        return f"sqlite:///{self._folder / f'ledger{next(self._numbers)}.db'}"
+
+
+@pytest.fixture
+def url(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The URL of a new ledger."""
+    running = request.getfixturevalue("server") if engine == "postgres" else None
+    return UrlSource(tmp_path, running)()
+
+
+@pytest.fixture
+def ledger(url: str) -> Iterator[Ledger]:
+    """A new ledger."""
+    with Ledger.open(url) as opened:
+        yield opened

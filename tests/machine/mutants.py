@@ -1,0 +1,195 @@
+# ruff: noqa: E501 - the pieces of code stand as they are
+"""Faults that a test plants into a copy of the real code: the state machine must find each of them.
+
+`python -m tests.machine.mutants FOLDER` runs the machine against the package in FOLDER and exits with 1 when it
+finds a difference.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+EXAMPLES = 1000  # it stops at the first difference
+
+
+class Mutant(NamedTuple):
+    """One fault: in `file`, `old` (which occurs exactly once) becomes `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = [
+    Mutant(
+        "a fork continues in its parent's segment",
+        "ledger/append.py",
+        "    if is_inner:\n",
+        "    if is_inner and depth > 2:\n",
+    ),
+    Mutant(
+        "a new segment forgets where it left its parent",
+        "ledger/append.py",
+        "parent_segment_id=segment, fork_depth=depth)",
+        "parent_segment_id=segment, fork_depth=depth - 1)",
+    ),
+    Mutant(
+        "has_children is not kept",
+        "ledger/append.py",
+        'tx.run("mark_parent", id=parent_id)',
+        "pass",
+    ),
+    Mutant(
+        "compare-and-set does not compare",
+        "ledger/append.py",
+        "    if not isinstance(expect, Head) and session.thread_id != expect:\n",
+        "    if not isinstance(expect, Head) and expect is None:\n",
+    ),
+    Mutant(
+        "a live turn moves its session even if that has moved on",
+        "ledger/moves.py",
+        "    if row is None or row[1] != expected:\n        return None\n    return move(tx, label, expected, to, reason, at)",
+        "    if row is None:\n        return None\n    return move(tx, label, row[1], to, reason, at)",
+    ),
+    Mutant(
+        "a rewind is logged as an advance",
+        "ledger/moves.py",
+        'return _moved(tx, env, session.label, head, target, "rewind")',
+        'return _moved(tx, env, session.label, head, target, "advance")',
+    ),
+    Mutant(
+        "replay goes to the oldest head instead of the last one",
+        "store/sql/queries/tree.sql",
+        "ORDER BY h.id DESC LIMIT 1;",
+        "ORDER BY h.id LIMIT 1;",
+    ),
+    Mutant(
+        "rewind accepts turns of other branches",
+        "ledger/moves.py",
+        "    if not threads.is_ancestor(tx, read_turn(tx, target).id, head):\n",
+        "    if read_turn(tx, target).root_id != read_turn(tx, head).root_id:\n",
+    ),
+    Mutant(
+        "a thread's tokens are the turn's own",
+        "model/rules.py",
+        "    return parent_total + own\n",
+        "    return own\n",
+    ),
+    Mutant(
+        "after a compaction the kept turns are lost",
+        "ledger/context.py",
+        "    if row.replacement_json is None:\n        yield from _kept(tx, turn, row, at)\n",
+        "",
+    ),
+    Mutant(
+        "the context keeps the turn before the first kept one",
+        "ledger/context.py",
+        "threads.path(tx, turn.id, first.depth, at - 1)",
+        "threads.path(tx, turn.id, first.depth - 1, at - 1)",
+    ),
+    Mutant(
+        "an older system prompt wins",
+        "ledger/build.py",
+        "place.depth if rules.has_system_prompt(record.messages) else place.parent_system_depth",
+        "place.parent_system_depth or (place.depth if rules.has_system_prompt(record.messages) else 0)",
+    ),
+    Mutant(
+        "the ancestry of a fork goes on with the other branch",
+        "store/sql/queries/tree.sql",
+        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through\nORDER BY a.depth;",
+        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id\nORDER BY a.depth;",
+    ),
+    Mutant(
+        "sessions that forked off earlier are counted as including a turn",
+        "store/sql/queries/tree.sql",
+        "ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)\nSELECT DISTINCT",
+        "ON s.parent_segment_id = reach.segment_id)\nSELECT DISTINCT",
+    ),
+    Mutant(
+        "the head at a time goes by number only",
+        "store/sql/queries/sessions.sql",
+        "ORDER BY changed_at DESC, id DESC LIMIT 1;",
+        "ORDER BY id DESC LIMIT 1;",
+    ),
+    Mutant(
+        "merging leaves the aliases of the merged session behind",
+        "ledger/sessions.py",
+        '    for row in tx.rows("aliases_of", label=source.label):\n',
+        '    for row in tx.rows("aliases_of", label=target.label):\n',
+    ),
+    Mutant(
+        "an alias may hide a live session",
+        "ledger/sessions.py",
+        '    if own is not None and own[-1] == "active":\n        raise LabelTaken(f"{alias!r} is a live session',
+        '    if own is not None and own[-1] == "deleted":\n        raise LabelTaken(f"{alias!r} is a live session',
+    ),
+    Mutant(
+        "a dead writer's turn is completed",
+        "ledger/closing.py",
+        'finish(tx, env, held, "failed", why, Usage(), reason="recover")',
+        'finish(tx, env, held, "completed", None, Usage(), reason="recover")',
+    ),
+    Mutant(
+        "a lost lease goes unnoticed",
+        "ledger/live.py",
+        '        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires):\n',
+        '        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires) and expires < 0:\n',
+    ),
+    Mutant(
+        "the same id with other content is taken for the same turn",
+        "ledger/append.py",
+        "    if moved or content_digest(kept) != content_digest(given.record):\n",
+        "    if moved:\n",
+    ),
+    Mutant(
+        "the spawning call does not name its subagent",
+        "store/sql/queries/content.sql",
+        "UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL;",
+        "UPDATE tool_calls SET spawned_session_label = NULL WHERE id = :id AND :label = :label;",
+    ),
+    Mutant(
+        "the parent's hash is left out of the seal",
+        "ledger/append.py",
+        "    seq = _seal(tx, given, place.parent_hash, now)\n",
+        "    seq = _seal(tx, given, None, now)\n",
+    ),
+    Mutant(
+        "sealed messages can be changed by plain SQL",
+        "store/sql/migrations/20261115_heart.sqlite.sql",
+        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL",
+        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL AND 1 = 0",
+    ),
+]
+
+
+def main(folder: Path) -> int:
+    """Runs the machine; 0 if it finds nothing."""
+    import agents_ledger  # noqa: PLC0415 - from the mutated folder
+
+    assert Path(agents_ledger.__file__).is_relative_to(folder), "the copy must be the one that runs"
+    from hypothesis import Phase, settings  # noqa: PLC0415
+    from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
+
+    from tests.machine.test_machine import PROFILE, sqlite_machine  # noqa: PLC0415
+
+    profile = settings(
+        PROFILE,
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        print_blob=False,
+        derandomize=True,
+        report_multiple_bugs=False,
+    )
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        try:
+            run_state_machine_as_test(sqlite_machine(Path(place)), settings=profile)
+        except Exception as found:  # noqa: BLE001 - whatever it is, the fault was noticed
+            print(f"{type(found).__name__}: {found}")  # noqa: T201 - for whoever looks why
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

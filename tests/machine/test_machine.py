@@ -1,0 +1,80 @@
+"""The state machine on both databases: 500 histories of 50 steps each (100,000 examples with SOAK=1)."""
+
+import os
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from agents_ledger import Env, Ledger
+from tests.machine.machine import LedgerMachine
+from tests.support.databases import PostgresServer
+
+EXAMPLES = 100_000 if os.environ.get("SOAK") else 500
+STEPS = 50
+PROFILE = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=STEPS,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    print_blob=True,
+)
+_RECORD = "turns segments messages tool_calls compactions originals message_files message_lints message_codeblocks"
+_AROUND = "sessions session_history session_aliases log seals leases search"
+_FORGET = "; ".join(f"DELETE FROM {table}" for table in f"{_RECORD} {_AROUND}".split())  # noqa: S608 - names from above
+
+
+def sqlite_machine(folder: Path) -> type[LedgerMachine]:
+    """The machine on SQLite files; each history starts with a copy of an empty ledger."""
+    template = folder / "template.db"
+    Ledger.open(f"sqlite:///{template}").close()
+    file = folder / "ledger.db"
+
+    class SqliteMachine(LedgerMachine):
+        @staticmethod
+        def open_ledger(env: Env) -> Ledger:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{file}{ending}").unlink(missing_ok=True)
+            shutil.copyfile(template, file)
+            return Ledger.open(f"sqlite:///{file}", env=env)
+
+    return SqliteMachine
+
+
+def postgres_machine(url: str) -> type[LedgerMachine]:
+    """The machine on one PostgreSQL database, which is emptied before each history."""
+    admin = psycopg.connect(url, autocommit=True)
+    admin.execute("SET session_replication_role = replica")  # the guards would refuse to forget
+
+    class PostgresMachine(LedgerMachine):
+        @staticmethod
+        def open_ledger(env: Env) -> Ledger:
+            admin.execute(_FORGET.encode())
+            admin.execute("UPDATE ledger_facts SET value = '0' WHERE name = 'searchable_through'")
+            return Ledger.open(url, env=env)
+
+    return PostgresMachine
+
+
+@pytest.fixture
+def fast_folder(tmp_path: Path) -> Path:
+    """A folder in memory where there is one: this test is about logic, the kill tests are about disks."""
+    shared = Path("/dev/shm")  # noqa: S108 - a folder of our own below it
+    if not shared.is_dir():
+        return tmp_path
+    folder = shared / f"ldg-machine-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def test_random_histories_agree_with_the_model_on_sqlite(fast_folder: Path) -> None:
+    run_state_machine_as_test(sqlite_machine(fast_folder), settings=PROFILE)
+    shutil.rmtree(fast_folder)
+
+
+def test_random_histories_agree_with_the_model_on_postgres(server: PostgresServer) -> None:
+    run_state_machine_as_test(postgres_machine(server.new_url()), settings=PROFILE)

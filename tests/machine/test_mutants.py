@@ -1,0 +1,47 @@
+"""A harness that has never failed proves nothing: each planted fault must be found by the state machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agents_ledger
+from tests.machine.mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def copy_of_the_package() -> Iterator[Path]:
+    """The package in a folder of its own (in memory where there is one)."""
+    shared = Path("/dev/shm")  # noqa: S108 - a folder of our own below it
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        shutil.copytree(Path(agents_ledger.__file__).parent, Path(folder) / "agents_ledger")
+        yield Path(folder)
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.machine.mutants", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_state_machine_finds(mutant: Mutant, copy_of_the_package: Path) -> None:
+    file = copy_of_the_package / "agents_ledger" / mutant.file
+    text = file.read_text("utf-8")
+    assert text.count(mutant.old) == 1, "the code has changed: plant the fault anew"
+    file.write_text(text.replace(mutant.old, mutant.new), "utf-8")
+    done = run(copy_of_the_package)
+    assert done.returncode == 1, f"not found:\n{done.stdout}\n{done.stderr}"
+    assert ": " in done.stdout

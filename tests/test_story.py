@@ -1,0 +1,72 @@
+"""The README's story, on both databases: write live, fork, rewind, replay, ask for the past."""
+
+import pytest
+
+from agents_ledger import Call, Ledger, Message, Turn, Usage
+from agents_ledger.errors import HeadMoved
+
+
+def exchange(question: str, answer: str, **given: object) -> Turn:
+    return Turn(messages=(Message("user", question), Message("assistant", answer)), **given)  # type: ignore[arg-type]
+
+
+def test_the_story_of_the_readme(ledger: Ledger) -> None:
+    with ledger.turn("main", query="Rename the module", model="claude-opus-4", tools=["Read", "Shell"]) as turn:
+        call = turn.call("Shell", {"command": "git mv a.py b.py"})
+        call.complete({"exit": 0})
+        turn.reply("Done.", thinking="…", usage=Usage(input=900, output=40))
+    branch = ledger.fork(turn.id, label="another-way")
+    assert branch.thread_id == turn.id
+    record = ledger.get(turn.id)
+    assert [(row.role, row.content) for row in record.messages] == [
+        ("user", "Rename the module"),
+        ("assistant", "Done."),
+    ]
+    assert record.calls[0].result_json == '{"exit":0}'
+    assert record.turn.total_tokens == 940
+    assert record.turn.status == "completed"
+    assert ledger.verify().is_good
+
+
+def test_a_block_that_raises_leaves_a_failed_turn_with_the_reason(ledger: Ledger) -> None:
+    turn = ledger.turn("main", "Divide")
+    turn.call("Calc", {"by": 0})
+    with pytest.raises(ZeroDivisionError), turn:
+        _ = 1 / 0
+    record = ledger.get(turn.id)
+    assert (record.turn.status, record.turn.error) == ("failed", "ZeroDivisionError: division by zero")
+    assert [call.status for call in record.calls] == ["abandoned"]
+    assert ledger.head("main") == turn.id
+    assert ledger.verify().is_good
+
+
+def test_two_writers_on_one_head_one_wins_the_other_loses_nothing(ledger: Ledger) -> None:
+    first = ledger.turn("main", "one")
+    second = ledger.turn("main", "two")
+    first.reply("first answer")
+    second.reply("second answer")
+    first.complete()
+    with pytest.raises(HeadMoved) as conflict:
+        second.complete()
+    assert conflict.value.turn_id == second.id
+    assert ledger.head("main") == first.id
+    assert ledger.get(second.id).messages[1].content == "second answer"
+    assert ledger.fork(second.id, "the-other").thread_id == second.id
+    assert ledger.verify().is_good
+
+
+def test_rewind_and_replay_move_the_pointer_and_nothing_else(ledger: Ledger) -> None:
+    ids = [ledger.append("main", exchange(f"q{n}", f"a{n}", calls=(Call("Read", {"n": n}),))) for n in range(5)]
+    assert ledger.ancestry(ids[-1]) == ids
+    ledger.rewind("main", ids[2])
+    ledger.rewind("main", turns=1)
+    assert ledger.head("main") == ids[1]
+    other = ledger.append("main", exchange("again", "differently"))
+    assert ledger.ancestry(other) == [*ids[:2], other]
+    assert ledger.including(ids[4]) == ["main"]
+    assert [move.reason for move in ledger.history("main")] == ["advance"] * 5 + [
+        "rewind",
+        "rewind",
+        "advance",
+    ]
+    assert ledger.verify().is_good
