@@ -306,7 +306,7 @@ class LedgerMachine(RuleBasedStateMachine):
         session = self.model.sessions[label]
         if fails:
             turn.fail("no more")
-            known.calls = [(name, "abandoned" if status == "running" else status) for name, status in known.calls]
+            self._abandon(turn_id)
         elif any(status == "running" for _, status in known.calls):
             _refused(UnresolvedCalls, turn.complete)
             self._after()
@@ -328,7 +328,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert sorted(recovered) == sorted(self.live)
         for turn_id in recovered:
             turn, known = self.live[turn_id], self.model.turns[turn_id]
-            known.calls = [(name, "abandoned" if status == "running" else status) for name, status in known.calls]
+            self._abandon(turn_id)
             known.total = None
             _refused(LeaseLost, lambda: turn.reply("too late"))  # noqa: B023 - called at once
             self.ledger.unwatch(turn)
@@ -414,6 +414,13 @@ class LedgerMachine(RuleBasedStateMachine):
             session.moves.append(ModelMove(self.model.seq, self.clock, session.head, turn_id, reason))
         self._freeze(turn_id)
         del self.live[turn_id], self.calls[turn_id]
+
+    def _abandon(self, turn_id: str) -> None:
+        known = self.model.turns[turn_id]
+        for at, (name, status) in enumerate(known.calls):
+            if status == "running":
+                known.calls[at] = (name, "abandoned")
+                self._task_ended(self.calls[turn_id][at].id, "failed")
 
     def _spawn(self, call: LiveCall) -> None:
         label = f"sub-{call.id[-8:].lower()}"

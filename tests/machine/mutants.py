@@ -74,7 +74,7 @@ MUTANTS = [
     Mutant(
         "a thread's tokens are the turn's own",
         "model/rules.py",
-        "    return parent_total + own\n",
+        "    return min(parent_total + own, LARGEST)\n",
         "    return own\n",
     ),
     Mutant(
@@ -97,15 +97,15 @@ MUTANTS = [
     ),
     Mutant(
         "the ancestry of a fork goes on with the other branch",
-        "store/sql/queries/tree.sql",
-        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through\nORDER BY a.depth;",
-        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id\nORDER BY a.depth;",
+        "store/sql/migrations/20261115_heart.sqlite.sql",
+        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through\n        ORDER BY a.depth)) AS ancestry",
+        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id\n        ORDER BY a.depth)) AS ancestry",
     ),
     Mutant(
         "sessions that forked off earlier are counted as including a turn",
         "store/sql/queries/tree.sql",
-        "ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)\nSELECT DISTINCT",
-        "ON s.parent_segment_id = reach.segment_id)\nSELECT DISTINCT",
+        "ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)\nSELECT s.label",
+        "ON s.parent_segment_id = reach.segment_id)\nSELECT s.label",
     ),
     Mutant(
         "the head at a time goes by number only",
@@ -134,14 +134,20 @@ MUTANTS = [
     Mutant(
         "a lost lease goes unnoticed",
         "ledger/live.py",
-        '        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires):\n',
-        '        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires) and expires < 0:\n',
+        '        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token):\n',
+        '        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token) and not self.id:\n',
     ),
     Mutant(
         "the same id with other content is taken for the same turn",
         "ledger/append.py",
         "    if moved or content_digest(kept) != content_digest(given.record):\n",
         "    if moved:\n",
+    ),
+    Mutant(
+        "sessions that rewound past a turn are forgotten",
+        "store/sql/queries/tree.sql",
+        "WHERE h.reason IN ('rewind', 'merge', 'import')\nORDER BY 1;",
+        "WHERE h.reason IN ('merge', 'import')\nORDER BY 1;",
     ),
     Mutant(
         "the spawning call does not name its subagent",

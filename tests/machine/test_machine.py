@@ -24,7 +24,7 @@ PROFILE = settings(
     print_blob=True,
 )
 _RECORD = "turns segments messages tool_calls compactions originals message_files message_lints message_codeblocks"
-_AROUND = "sessions session_history session_aliases log seals leases search"
+_AROUND = "sessions session_history session_aliases log leases search"
 _FORGET = "; ".join(f"DELETE FROM {table}" for table in f"{_RECORD} {_AROUND}".split())  # noqa: S608 - names from above
 
 

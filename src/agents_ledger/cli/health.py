@@ -54,7 +54,7 @@ def _asked(question: Callable[[], T], instead: T, problems: list[str]) -> T:
 def _search(ledger: Ledger) -> dict[str, int]:
     """How far the search index is behind the log."""
     with ledger.database.read() as tx:
-        done, last = int(tx.value("fact", name="searchable_through") or 0), int(tx.value("last_seq"))
+        done, last = int(tx.value("fact", name="searchable_through")), int(tx.value("last_seq"))
     return {"through": done, "last": last, "waiting": last - done}
 
 

@@ -2,7 +2,7 @@
 
 from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
 from agents_ledger.ledger import compact, log, moves, search, sessions
-from agents_ledger.ledger.build import Builder, Place, Prepared, refuse_open_calls, settle
+from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.model import hashes
@@ -43,8 +43,7 @@ def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
 def is_known(tx: Tx, given: Prepared, parent_id: str | Head | None = HEAD) -> bool:
     """Whether this very turn is there already; the same id with other content is a conflict."""
     turn_id = given.record.turn.id
-    row = tx.first("turn_by_id", id=turn_id)
-    if row is None:
+    if given.is_new or tx.first("turn_by_id", id=turn_id) is None:
         return False
     kept = read_record(tx, turn_id)
     moved = not isinstance(parent_id, Head) and kept.turn.parent_turn_id != parent_id
@@ -87,11 +86,7 @@ def insert_parts(tx: Tx, record: Record | Builder) -> None:
 
 def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> int:
     """Closes a live turn for good; gives the number of the log entry."""
-    refuse_open_calls(record)
-    parts = hashes.parts(record)
-    salts = env.salt(len(parts) * hashes.SALT_BYTES)
-    sealed = Prepared(record, parts, salts, hashes.commit_all(parts, salts))
-    seq = _seal(tx, sealed, parent_hash, env.now())
+    seq = _seal(tx, committed(record, env), parent_hash, env.now())
     tx.run_all("seal_turn", [record.turn])
     return seq
 
@@ -112,9 +107,8 @@ def _insert_sealed(tx: Tx, given: Prepared, parent_id: str | None, now: int) -> 
 
 
 def _seal(tx: Tx, given: Prepared, parent_hash: bytes | None, now: int) -> int:
-    """Hash, log entry, salts and commitments of a turn."""
+    """The hash of a turn, and its log entry."""
     turn = given.record.turn
     turn.turn_hash = hashes.turn_hash(given.record, parent_hash, given.parts, given.commitments)
     turn.seal_seq = log.record(tx, "seal", turn.id, now, facts=turn.turn_hash)
-    tx.run("insert_seal", seq=turn.seal_seq, salts=given.salts, commitments=b"".join(given.commitments))
     return turn.seal_seq

@@ -254,24 +254,29 @@ class Builder:
 
 
 class Prepared(Struct, frozen=True):
-    """A finished turn, ready for its place: rows, salts and commitments. Made outside of any transaction."""
+    """A finished turn, ready for its place: its rows and the commitments to its parts."""
 
     record: Record
     parts: list[hashes.Part]
-    salts: bytes
     commitments: list[bytes]
+    is_new: bool = True  # its id was made here, so it can't be in the ledger yet
 
 
 def prepare(turn: entries.Turn, env: Env) -> Prepared:
-    """All rows of a finished turn, and the commitments to its parts."""
+    """All rows of a finished turn, and the commitments to its parts: made outside of any transaction."""
     if turn.status not in ("completed", "failed"):
         raise BadInput(f"{turn.status!r} is not an outcome: a turn is appended completed or failed")
     turn_id = env.new_id(None) if turn.id is None else label(turn.id, "turn id")
     record = _whole_record(turn, Builder(turn_id, "", env), env.now())
+    return committed(record, env, is_new=turn.id is None)
+
+
+def committed(record: Record, env: Env, *, is_new: bool = True) -> Prepared:
+    """A turn that has ended, with commitments to its parts under a new seed."""
     refuse_open_calls(record)
     parts = hashes.parts(record)
-    salts = env.salt(len(parts) * hashes.SALT_BYTES)
-    return Prepared(record, parts, salts, hashes.commit_all(parts, salts))
+    record.turn.seal_salt = env.salt(hashes.SALT_BYTES)
+    return Prepared(record, parts, hashes.commit_all(parts, record.turn.seal_salt), is_new)
 
 
 def settle(record: Record, place: Place) -> None:
@@ -281,7 +286,7 @@ def settle(record: Record, place: Place) -> None:
     turn.segment_id = place.segment_id
     turn.depth = place.depth
     turn.root_id = place.root_id
-    turn.thread_tokens = integer(rules.thread_total(place.parent_tokens, turn.total_tokens), "the thread's tokens")
+    turn.thread_tokens = rules.thread_total(place.parent_tokens, turn.total_tokens)
     turn.system_depth = place.depth if rules.has_system_prompt(record.messages) else place.parent_system_depth
     turn.compaction_depth = place.depth if turn.turn_type == "compaction" else place.parent_compaction_depth
     rows = (record.messages, record.calls, record.files, record.lints, record.codeblocks, record.originals)

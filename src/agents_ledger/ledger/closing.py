@@ -1,6 +1,6 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
-from agents_ledger.ledger import append, lease, moves, search
+from agents_ledger.ledger import append, lease, moves, search, sessions
 from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
@@ -23,7 +23,9 @@ def finish(
     """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch)."""
     now = env.now()
     if status == "failed":
-        tx.run("abandon_calls", turn_id=held.turn_id, completed_at=now)
+        for (spawned,) in tx.rows("abandon_calls", turn_id=held.turn_id, completed_at=now):
+            if spawned is not None:
+                sessions.set_task_status(tx, env, spawned, "failed")
     record = read_record(tx, held.turn_id)
     if permissions_used is not None:
         record.turn.permissions_used = permissions_used

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from agents_ledger.ledger import compact, threads
 from agents_ledger.ledger.records import read_turn, spoken
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
+from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
 
@@ -46,7 +46,7 @@ def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
         system=_system_prompt(tx, turn),
         summary=(compaction.summary or None) if compaction else None,
         compaction_turn_id=compaction.turn_id if compaction else None,
-        replacement=None if replaced is None else msgspec.json.decode(replaced),
+        replacement=None if replaced is None else read_json(replaced),
         turns=[each for each in seen if each.messages or each.calls],
         query=query,
     )

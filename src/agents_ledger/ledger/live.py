@@ -238,8 +238,7 @@ class LiveTurn:
         return done
 
     def _hold(self, tx: Tx) -> None:
-        expires = self._env.now() + lease.TTL_MS
-        if not tx.run("hold_lease", turn_id=self.id, token=self._held.token, expires_at=expires):
+        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token):
             raise LeaseLost(
                 f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn"
             )
@@ -260,7 +259,7 @@ class LiveTurn:
         builder = Builder(self.id, self._place.root_id, self._env)
         result_json = builder.json(call_id, "result_json", result)
         text = builder.text(call_id, "error", error)
-        changed = tx.run(
+        changed = tx.first(
             "finish_call",
             id=call_id,
             status=status,
@@ -269,19 +268,17 @@ class LiveTurn:
             completed_at=self._env.now(),
             lossy=int(bool(builder.originals)),
         )
-        if not changed:
+        if changed is None:
             raise TurnIsSealed(f"tool call {call_id} has its outcome already")
         append.insert_parts(tx, builder)
-        spawned = tx.first("call_by_id", id=call_id)
-        if spawned is not None and spawned[9] is not None:
+        if changed[0] is not None:
             outcome = "completed" if status == "completed" else "failed"
-            sessions.set_task_status(tx, self._env, spawned[9], outcome)
+            sessions.set_task_status(tx, self._env, changed[0], outcome)
 
     def _spawn(self, tx: Tx, call_id: str, label: str, link: Spawn) -> str:
-        child = sessions.create(tx, self._env, label, sessions.Origin(spawn=link))
         if not tx.run("link_spawned", id=call_id, label=label):
             raise TurnIsSealed(f"tool call {call_id} has started a subagent already")
-        return child.label
+        return sessions.create(tx, self._env, label, sessions.Origin(spawn=link)).label
 
     def _flush_draft(self, tx: Tx) -> None:
         if self._draft is not None and self._draft.is_changed:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import sessions
 from agents_ledger.ledger.records import read_turn
@@ -15,7 +17,7 @@ _SHORTEST = 4
 def ancestry(tx: Tx, turn_id: str) -> list[str]:
     """The ids from the root to a turn, itself included."""
     read_turn(tx, turn_id)
-    return [row[0] for row in tx.rows("ancestry", id=turn_id)]
+    return msgspec.json.decode(tx.value("ancestry", id=turn_id), type=list[str])
 
 
 def path(tx: Tx, turn_id: str, from_depth: int = 1, to_depth: int | None = None) -> Iterator[TurnRow]:

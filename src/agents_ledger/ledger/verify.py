@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.errors import StoreCorrupt
+from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.ledger import compact, sessions, threads
 from agents_ledger.ledger.records import complete_all, read_turn
 from agents_ledger.model import hashes, rules
@@ -17,6 +17,10 @@ from agents_ledger.store import Database, Tx
 
 _PAGE = 200
 _TURN_FIELDS = len(TurnRow.__struct_fields__)
+
+
+# What a damaged value may lead to: a number where a text belongs, JSON that is none, a row that is gone.
+_UNREADABLE = (TypeError, ValueError, AttributeError, LookupError, AssertionError, msgspec.MsgspecError, NotFound)
 
 
 class Finding(Struct, frozen=True):
@@ -54,14 +58,12 @@ class _Parent(Struct, frozen=True):
 
 class _Sealed(Struct, frozen=True):
     turn: TurnRow
-    salts: bytes | None
-    commitments: bytes | None
     parent: _Parent
     parent_segment_id: int | None
     fork_depth: int | None
     segment_root: str | None
     has_children: bool
-    log_ref: str | None
+    log_seq: int
 
 
 def verify(database: Database, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> Report:
@@ -78,6 +80,8 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
                     break
     except StoreCorrupt as damage:
         tally.take(Finding("storage", "", str(damage)))
+    except _UNREADABLE as damage:
+        tally.take(Finding("storage", "", f"the check stopped at a value of a wrong kind ({damage!r})"))
     return Report(tally.turns, tally.entries, tally.sessions, tally.findings)
 
 
@@ -142,15 +146,15 @@ def _check_turns(tx: Tx) -> Iterator[Finding | str]:
             for what in _check_turn(tx, sealed, record):
                 yield Finding("turns", sealed.turn.id, what)
             yield "turn"
-        after = page[-1][_TURN_FIELDS - 1]
+        after = found[-1].log_seq
 
 
 def _sealed(row: tuple[Any, ...]) -> _Sealed:
     turn = TurnRow(*row[:_TURN_FIELDS])
-    salts, commitments, *rest = row[_TURN_FIELDS:]
+    rest = row[_TURN_FIELDS:]
     parent = _Parent(*rest[:8])
-    parent_segment, fork_depth, segment_root, children, log_ref = rest[8:]
-    return _Sealed(turn, salts, commitments, parent, parent_segment, fork_depth, segment_root, bool(children), log_ref)
+    parent_segment, fork_depth, segment_root, children, log_seq = rest[8:]
+    return _Sealed(turn, parent, parent_segment, fork_depth, segment_root, bool(children), log_seq)
 
 
 def _check_turn(tx: Tx, sealed: _Sealed, record: Record) -> Iterator[str]:
@@ -163,21 +167,13 @@ def _check_turn(tx: Tx, sealed: _Sealed, record: Record) -> Iterator[str]:
 
 
 def _check_hash(sealed: _Sealed, record: Record) -> Iterator[str]:
-    if sealed.salts is None or sealed.commitments is None:
+    seed = record.turn.seal_salt
+    if seed is None:
         yield "has no seal"
         return
-    size = hashes.DIGEST_BYTES
-    kept = [sealed.commitments[at : at + size] for at in range(0, len(sealed.commitments), size)]
     parts = hashes.parts(record)
-    if len(parts) != len(kept):
-        yield f"has {len(parts)} parts, but {len(kept)} were sealed"
-        return
-    for index, part in enumerate(parts):
-        salt = sealed.salts[index * hashes.SALT_BYTES : (index + 1) * hashes.SALT_BYTES]
-        if hashes.commit(salt, part.raw) != kept[index]:
-            yield f"{part.place} differs from what was sealed"
-    if hashes.turn_hash(record, sealed.parent.hash, parts, kept) != record.turn.turn_hash:
-        yield "its facts differ from what was sealed (hash)"
+    if hashes.turn_hash(record, sealed.parent.hash, parts, hashes.commit_all(parts, seed)) != record.turn.turn_hash:
+        yield "it, or something that hangs on it, differs from what was sealed (hash)"
 
 
 def _check_place(sealed: _Sealed) -> Iterator[str]:
@@ -185,7 +181,7 @@ def _check_place(sealed: _Sealed) -> Iterator[str]:
     if sealed.segment_root != turn.root_id:
         yield "its segment belongs to another tree"
     if turn.parent_turn_id is None:
-        if (turn.root_id, turn.depth, sealed.parent_segment_id) != (turn.id, 1, None):
+        if (turn.root_id, turn.depth, sealed.parent_segment_id, sealed.fork_depth) != (turn.id, 1, None, 0):
             yield "is a root, but its place says otherwise"
         return
     if parent.depth is None or parent.seal is None or turn.seal_seq is None:
@@ -205,7 +201,7 @@ def _check_counters(sealed: _Sealed, record: Record) -> Iterator[str]:
     turn, parent = sealed.turn, sealed.parent
     if turn.thread_tokens != rules.thread_total(parent.tokens, turn.total_tokens):
         yield "thread_tokens is not its parent's plus its own"
-    if bool(turn.has_children) != sealed.has_children:
+    if turn.has_children != int(sealed.has_children):
         yield f"has_children says {turn.has_children}"
     if turn.tool_call_count != len(record.calls):
         yield f"tool_call_count is {turn.tool_call_count}, but there are {len(record.calls)}"
@@ -238,19 +234,25 @@ def _check_compaction(tx: Tx, record: Record) -> Iterator[str]:
     if row is None:
         yield "is a compaction without a compactions row"
         return
-    named = [row.summarized_through_turn_id, row.first_kept_turn_id, *(compact.kept_ids(row) or ())]
-    for turn_id in named:
-        if turn_id is not None and not threads.is_ancestor(tx, turn_id, turn.id):
-            yield f"its compaction names {turn_id}, which is not in its thread"
+    try:
+        named = [row.summarized_through_turn_id, row.first_kept_turn_id, *(compact.kept_ids(row) or ())]
+        if turn.parent_turn_id is None or not all(_is_behind(tx, turn_id, turn.id) for turn_id in named):
+            yield "its compaction names a turn that is not in its thread"
             return
-    depths = [read_turn(tx, turn_id).depth for turn_id in named[:2] if turn_id is not None]
+        depths = [read_turn(tx, turn_id).depth for turn_id in named[:2] if turn_id is not None]
+        before = compact.newest(tx, turn.parent_turn_id)
+        done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
+    except _UNREADABLE:
+        yield "its compaction, or the one before it, names turns that are not there"
+        return
     if depths != sorted(set(depths)):
         yield "its first kept turn does not come after the summarised ones"
-    assert turn.parent_turn_id is not None, "a foreign key and its ancestry say so"  # noqa: S101
-    before = compact.newest(tx, turn.parent_turn_id)
-    done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
-    if row.turns_summarized is not None and row.turns_summarized != depths[0] - done:
+    if row.turns_summarized != depths[0] - done:
         yield f"turns_summarized is {row.turns_summarized}, not {depths[0] - done}"
+
+
+def _is_behind(tx: Tx, turn_id: str | None, of: str) -> bool:
+    return turn_id is None or threads.is_ancestor(tx, turn_id, of)
 
 
 def _check_structure(tx: Tx) -> Iterator[Finding | str]:
@@ -263,6 +265,7 @@ def _check_structure(tx: Tx) -> Iterator[Finding | str]:
         ("broken_chain", "session_history", "does not start where the move before it ended"),
         ("alias_chains", "session_aliases", "hides a live session or leads to another alias"),
         ("unlinked_subagents", "sessions", "and its spawning call do not name each other"),
+        ("empty_segments", "segments", "holds no turn"),
         ("stray_compactions", "compactions", "belongs to a turn that is no compaction"),
     )
     for name, place, what in single:
@@ -276,20 +279,30 @@ def _check_structure(tx: Tx) -> Iterator[Finding | str]:
 
 def _check_sessions(tx: Tx) -> Iterator[Finding | str]:
     logged = _Logged(tx)
-    for row in tx.rows("all_sessions"):
-        session = SessionRow(*row)
-        last = tx.first("last_move", label=session.label)
-        if session.thread_id != (None if last is None else last[2]):
-            yield Finding("sessions", session.label, "its head is not where its history ends")
-        if logged.fixed.get(session.label) != sessions.fixed_facts(session):
-            yield Finding("sessions", session.label, "differs from what was logged when it was made")
-        if logged.status.get(session.label, "active") != session.status:
-            yield Finding("sessions", session.label, f"its status {session.status} was never logged")
-        if logged.task.get(session.label) != session.task_status:
-            yield Finding("sessions", session.label, f"its task status {session.task_status} was never logged")
-    for alias, label, _, reason in tx.rows("all_aliases"):
-        if logged.alias.get(alias) != (label, reason):
-            yield Finding("session_aliases", alias, "leads elsewhere than was logged")
+    found = [SessionRow(*row) for row in tx.rows("all_sessions")]
+    for session in found:
+        for what in _check_session(tx, session, logged):
+            yield Finding("sessions", session.label, what)
+    for label in sorted(logged.fixed.keys() - {session.label for session in found}):
+        yield Finding("sessions", label, "is in the log, but not there")
+    aliases = {row[0]: (row[1], row[3], row[2]) for row in tx.rows("all_aliases")}
+    for alias in logged.alias | aliases:
+        if aliases.get(alias) != logged.alias.get(alias):
+            yield Finding("session_aliases", alias, "differs from what was logged")
+
+
+def _check_session(tx: Tx, session: SessionRow, logged: "_Logged") -> Iterator[str]:
+    last = tx.first("last_move", label=session.label)
+    if session.thread_id != (None if last is None else last[2]):
+        yield "its head is not where its history ends"
+    if logged.fixed.get(session.label) != sessions.fixed_facts(session):
+        yield "differs from what was logged when it was made"
+    if logged.status.get(session.label, "active") != session.status:
+        yield f"its status {session.status} was never logged"
+    if logged.task.get(session.label) != session.task_status:
+        yield f"its task status {session.task_status} was never logged"
+    if logged.changed.get(session.label) != session.updated_at:
+        yield "updated_at is not the time of its last log entry"
 
 
 class _Logged:
@@ -299,7 +312,8 @@ class _Logged:
         self.fixed: dict[str, dict[str, Any]] = {}
         self.status: dict[str, str] = {}
         self.task: dict[str, str] = {}
-        self.alias: dict[str, tuple[str, str]] = {}
+        self.changed: dict[str, int] = {}
+        self.alias: dict[str, tuple[str, str, int]] = {}  # label, reason, and when it was made first
         after = 0
         while page := tx.rows("log_page", after=after, limit=_PAGE):
             for row in page:
@@ -308,6 +322,8 @@ class _Logged:
             after = page[-1][0]
 
     def _take(self, entry: LogRow) -> None:
+        if entry.kind in ("session", "move", "status", "task"):
+            self.changed[entry.ref] = entry.at
         if entry.body is None:
             return
         body = msgspec.json.decode(entry.body, type=dict[str, Any])
@@ -318,4 +334,5 @@ class _Logged:
         elif entry.kind == "task":
             self.task[entry.ref] = body["task_status"]
         elif entry.kind == "alias":
-            self.alias[entry.ref] = (body["session_label"], body["reason"])
+            made = self.alias[entry.ref][2] if entry.ref in self.alias else entry.at
+            self.alias[entry.ref] = (body["session_label"], body["reason"], made)

@@ -14,7 +14,6 @@ import msgspec
 from agents_ledger.model.rows import CallRow, CompactionRow, LogRow, MessageRow, MoveRow, Record, TurnRow
 
 SALT_BYTES = 16
-DIGEST_BYTES = 32
 
 
 class Part(NamedTuple):
@@ -32,11 +31,15 @@ def canon(value: object) -> bytes:
     return _encoder.encode(value)
 
 
-def commit_all(found: Sequence[Part], salts: bytes) -> list[bytes]:
-    """The commitments of all parts; `salts` holds 16 random bytes for each."""
-    if len(salts) != len(found) * SALT_BYTES:
-        raise ValueError(f"{len(found)} parts need {len(found) * SALT_BYTES} bytes of salt")
-    return [commit(salts[at * SALT_BYTES : (at + 1) * SALT_BYTES], part.raw) for at, part in enumerate(found)]
+def commit_all(found: Sequence[Part], seed: bytes) -> list[bytes]:
+    """The commitments to all parts, each with its own salt out of one random seed."""
+    head = sha256(b"al1:salt" + seed)
+    digests = []
+    for at, part in enumerate(found):
+        salt = head.copy()
+        salt.update(at.to_bytes(4, "big"))
+        digests.append(commit(salt.digest()[:SALT_BYTES], part.raw))
+    return digests
 
 
 def commit(salt: bytes, raw: bytes) -> bytes:
@@ -88,7 +91,12 @@ def parts(record: Record) -> list[Part]:
             put("compaction", field, getattr(record.compaction, field))
     found.extend(_attachments(record))
     # the bytes behind texts that a column can't hold, beside the readable view: neither can change unnoticed
-    found.extend(Part(f"original {row.field}", row.bytes) for row in record.originals)
+    owners = {turn.id: "turn"}
+    owners |= {row.id: f"message {row.sequence}" for row in record.messages}
+    owners |= {call.id: f"call {call.sequence}" for call in record.calls}
+    for original in record.originals:
+        owner = owners.get(original.row_id, original.row_id)
+        found.append(Part(f"original {owner}.{original.field}", original.bytes))
     return found
 
 

@@ -46,6 +46,7 @@ class TurnRow(Struct):
     error: str | None
     native_id: str | None
     turn_hash: bytes | None = None
+    seal_salt: bytes | None = None
     seal_seq: int | None = None
 
 

@@ -7,6 +7,8 @@ import msgspec
 from agents_ledger.model.entries import OPEN_CALLS
 from agents_ledger.model.rows import CallRow, MessageRow
 
+LARGEST = (1 << 63) - 1  # what a column holds
+
 
 def query_ids(messages: Sequence[MessageRow]) -> str:
     """JSON array of the messages that ask: everything of the user's before the first answer."""
@@ -35,7 +37,7 @@ def open_calls(calls: Sequence[CallRow]) -> list[CallRow]:
 
 
 def thread_total(parent_total: int | None, own: int | None) -> int | None:
-    """Tokens of a thread: its parent's and its own; unknown only when nothing is known."""
+    """Tokens of a thread: its parent's and its own; unknown only when nothing is known, at most 64 bits."""
     if parent_total is None or own is None:
         return own if parent_total is None else parent_total
-    return parent_total + own
+    return min(parent_total + own, LARGEST)

@@ -91,10 +91,23 @@ def _raw_json(raw: bytes, what: str) -> tuple[str, bytes | None]:
         text = raw.decode()
     except UnicodeDecodeError:
         return json.dumps(raw.decode("utf-8", "replace")), raw
-    view, original = readable(text)
-    if not view:
+    if not text:
         raise BadInput(f"{what} is empty: JSON has at least one character")
-    return view, original
+    try:
+        msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return json.dumps(readable(text)[0], ensure_ascii=False), raw  # what was said to be JSON, as a text
+    except RecursionError:
+        pass  # nested deeper than any reader goes, but kept as it is
+    return text, None
+
+
+def read_json(text: str) -> Any:
+    """The value of a JSON column; the text itself where it is nested too deep to read."""
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError:
+        return text
 
 
 def _is_finite(value: Any) -> bool:

@@ -120,17 +120,20 @@ class GroupCommit:
     """Lets threads that wait for the writer share one commit.
 
     One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
-    and hands the lead to the first that came meanwhile. A single thread always leads: there is no hand-over
-    and no waiting for company.
+    and hands the lead to the first that came meanwhile. Where several came together the last time, a leader
+    waits a moment for as many. A single thread always leads, and never waits for company.
     """
 
     LIMIT = 64  # bodies in one commit
+    PATIENCE_S = 0.002
 
     def __init__(self, run: Callable[[list[Job]], None]) -> None:
         self._run = run
         self._waiting: list[Job] = []
         self._lock = threading.Lock()
         self._is_led = False
+        self._expected = 1
+        self._is_complete = threading.Event()
 
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
@@ -138,6 +141,8 @@ class GroupCommit:
         with self._lock:
             self._waiting.append(job)
             must_wait, self._is_led = self._is_led, True
+            if len(self._waiting) >= self._expected > 1:
+                self._is_complete.set()
         if must_wait:
             self._wait(job)
         if not job.is_done:
@@ -159,9 +164,14 @@ class GroupCommit:
             raise
 
     def _lead(self, mine: Job) -> None:
+        if self._expected > 1:
+            self._is_complete.wait(self.PATIENCE_S)
         with self._lock:
             jobs = self._waiting[: self.LIMIT]
             del self._waiting[: self.LIMIT]
+            # it shrinks slowly: threads that are late once are expected again
+            self._expected = max(len(jobs) + len(self._waiting), self._expected - 1)
+            self._is_complete.clear()
         try:
             self._run(jobs)
         except BaseException as problem:

@@ -4,6 +4,7 @@ from hashlib import sha256
 from typing import NamedTuple, cast
 
 from agents_ledger.errors import NeedsMigration, NewerLedger, NotALedger, StoreError
+from agents_ledger.model.ids import UlidSource
 from agents_ledger.model.times import now_ms
 from agents_ledger.store.database import Database
 from agents_ledger.store.statements import Dialect, schema_script, sql_folder
@@ -82,7 +83,9 @@ def applied_checksums(database: Database) -> dict[str, str]:
 def _apply(database: Database, step: Migration) -> None:
     record = (
         f"INSERT INTO ledger_migrations (name, checksum, applied_at) "  # noqa: S608 - our own file names
-        f"VALUES ('{step.name}', '{step.checksum}', {now_ms()});"
+        f"VALUES ('{step.name}', '{step.checksum}', {now_ms()}); "
+        f"INSERT INTO ledger_facts (name, value) VALUES ('ledger_id', '{UlidSource()()}') "
+        "ON CONFLICT (name) DO NOTHING;"
     )
     # Two processes may come here at once: the second one finds the name taken and leaves everything as it is.
     database.migrate(f"{_TABLE};", step.name, f"{step.script}\n{record}")

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ import apsw
 
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
-from agents_ledger.store.sqlite_errors import BUSY_MS, translated
+from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_files import filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.statements import statements
 
@@ -224,46 +224,41 @@ class SqliteDatabase(Database):
 
     def _run(self, jobs: list[Job]) -> None:
         connection = self._usable_writer()
-        with translated(self.path), self._stop_on_damage():
+        tx = SqliteTx(connection)
+        try:
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                if len(jobs) == 1:
-                    jobs[0].result = jobs[0].body(SqliteTx(connection))
-                else:
-                    for job in jobs:
-                        self._run_in_savepoint(connection, job)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            if len(jobs) == 1:
+                jobs[0].result = jobs[0].body(tx)
+            else:
+                for job in jobs:
+                    self._run_in_savepoint(connection, tx, job)
+            connection.execute("COMMIT")
+        except BaseException as problem:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._stop_after_damage(problem)
+            if isinstance(problem, Exception) and (ours := as_ours(problem, self.path)) is not problem:
+                raise ours from problem
+            raise
 
-    def _run_in_savepoint(self, connection: apsw.Connection, job: Job) -> None:
+    def _run_in_savepoint(self, connection: apsw.Connection, tx: SqliteTx, job: Job) -> None:
         connection.execute("SAVEPOINT job")
         try:
-            with translated(self.path):
-                job.result = job.body(SqliteTx(connection))
+            job.result = job.body(tx)
         except Exception as problem:
-            if isinstance(problem.__cause__, apsw.IOError | apsw.CorruptError):
-                raise problem.__cause__ from None  # not this body's fault: nothing of the group is committed
-            if not connection.in_transaction:
-                raise  # SQLite itself rolled everything back (full disk)
+            if isinstance(problem, apsw.IOError | apsw.CorruptError) or not connection.in_transaction:
+                raise  # not this body's fault (the disk, no space): nothing of the group is committed
             connection.execute("ROLLBACK TO job")
-            job.error = problem
+            job.error = as_ours(problem, self.path)
         connection.execute("RELEASE job")
 
-    @contextmanager
-    def _stop_on_damage(self) -> Iterator[None]:
-        try:
-            yield
-        except apsw.IOError:
+    def _stop_after_damage(self, problem: BaseException) -> None:
+        if isinstance(problem, apsw.IOError):
             # After a failed sync nobody knows what reached the disk: this connection never writes again.
             self._broken = StoreError(f"the disk under {self.path} reported an error; open the ledger again to go on")
             self._writer.close()
-            raise
-        except apsw.CorruptError as problem:
+        elif isinstance(problem, apsw.CorruptError):
             self._broken = StoreCorrupt(f"{self.path} is damaged ({problem}); writing has stopped")
-            raise
 
     def _usable_writer(self) -> apsw.Connection:
         self._check_usable()

@@ -1,7 +1,5 @@
-"""Errors of SQLite as ours."""
+"""Errors of SQLite as ours, with its own words and what to do next."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -21,56 +19,88 @@ from agents_ledger.errors import (
 
 BUSY_MS = 60_000
 _REPORT = "see what `ldg verify` finds; if nothing, this is a bug: report it"
-
-
-@contextmanager
-def translated(path: Path, what: str = "") -> Iterator[None]:  # noqa: C901, PLR0912 - one case for each error
-    """Errors of SQLite as ours, with its own words and what to do next."""
-    try:
-        yield
-    except LedgerError:
-        raise
-    except apsw.FullError as problem:
-        raise StoreFull(
-            f"no space left for {path}: nothing of this was written, everything acknowledged is kept; "
-            f"free some space and try again ({problem})"
-        ) from problem
-    except apsw.BusyError as problem:
-        raise StoreBusy(f"another process kept {path} locked for {BUSY_MS // 1000} s: try again") from problem
-    except apsw.ReadOnlyError as problem:
-        raise ReadOnlyStore(
-            f"{path} can't be written ({problem}): check the permissions of the file and of its folder, "
-            "or open it read-only"
-        ) from problem
-    except apsw.NotADBError as problem:
-        raise NotALedger(f"{path} is not an SQLite file: name another --db, or restore a backup") from problem
-    except apsw.CorruptError as problem:
-        raise StoreCorrupt(
-            f"{path} is damaged ({problem}): nothing more is written; restore a backup, "
+# The first kind that fits; `{path}` and `{problem}` are filled in.
+_KINDS: list[tuple[type[Exception] | tuple[type[Exception], ...], type[LedgerError], str]] = [
+    (
+        apsw.FullError,
+        StoreFull,
+        (
+            "no space left for {path}: nothing of this was written, everything acknowledged is kept; "
+            "free some space and try again ({problem})"
+        ),
+    ),
+    (apsw.BusyError, StoreBusy, f"another process kept {{path}} locked for {BUSY_MS // 1000} s: try again"),
+    (
+        apsw.ReadOnlyError,
+        ReadOnlyStore,
+        (
+            "{path} can't be written ({problem}): check the permissions of the file and of its folder, "
+            "or open it read-only (from a folder that can't be written, copy it first)"
+        ),
+    ),
+    (apsw.NotADBError, NotALedger, "{path} is not an SQLite file: name another --db, or restore a backup"),
+    (
+        apsw.CorruptError,
+        StoreCorrupt,
+        (
+            "{path} is damaged ({problem}): nothing more is written; restore a backup, "
             "or save what is readable with `ldg backup`"
-        ) from problem
-    except apsw.CantOpenError as problem:
-        raise StoreUnreachable(f"can't open {path} ({problem}): does it exist, and may you read it?") from problem
-    except apsw.IOError as problem:
-        raise StoreError(f"the disk under {path} failed ({problem}); open the ledger again to go on") from problem
-    except apsw.TooBigError as problem:
-        raise BadInput("a value is larger than a database row can be (1 GB): split it") from problem
-    except apsw.InterruptError as problem:
-        raise BadInput(f"{what or 'the query'} took too long and was stopped") from problem
-    except apsw.AuthError as problem:
-        raise ReadOnlyStore(f"only reading is allowed here ({problem})") from problem
-    except apsw.ConstraintError as problem:
-        if str(problem).startswith("UNIQUE"):
-            raise Conflict(f"it is there already ({problem}): give the new one another id or key") from problem
-        if str(problem).startswith("CHECK"):
-            allowed = " ".join(str(problem).split())
-            raise BadInput(f"a value is not one of those allowed ({allowed})") from problem
-        raise StoreError(f"{path} refused a change ({problem}): {_REPORT}") from problem
-    except (UnicodeEncodeError, OverflowError) as problem:
-        raise BadInput(f"{problem}: pass text without lone surrogates, numbers of at most 64 bits") from problem
-    except UnicodeDecodeError as problem:
-        raise StoreCorrupt(f"{path} is damaged ({problem}): restore a backup") from problem
-    except (apsw.SQLError, apsw.BindingsError) as problem:
-        if what:
-            raise BadInput(f"{problem}") from problem
-        raise StoreError(f"{path} refused a statement ({problem}): {_REPORT}") from problem
+        ),
+    ),
+    (
+        apsw.CantOpenError,
+        StoreUnreachable,
+        "can't open {path} ({problem}): does it exist, and may you read it and write to its folder?",
+    ),
+    (apsw.IOError, StoreError, "the disk under {path} failed ({problem}); open the ledger again to go on"),
+    (apsw.TooBigError, BadInput, "a value is larger than a database row can be (1 GB): split it"),
+    (apsw.AuthError, ReadOnlyStore, "only reading is allowed here ({problem})"),
+    (
+        (UnicodeEncodeError, OverflowError),
+        BadInput,
+        "{problem}: pass text without lone surrogates, numbers of at most 64 bits",
+    ),
+    (UnicodeDecodeError, StoreCorrupt, "{path} is damaged ({problem}): restore a backup"),
+]
+
+
+class translated:  # noqa: N801 - used like a function
+    """A block whose errors come out as ours. `what` names somebody's own query, whose mistakes are theirs."""
+
+    __slots__ = ("_path", "_what")
+
+    def __init__(self, path: Path, what: str = "") -> None:
+        self._path = path
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Nothing is to be done."""
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, Exception):
+            ours = as_ours(problem, self._path, self._what)
+            if ours is not problem:
+                raise ours from problem
+
+
+def as_ours(problem: Exception, path: Path, what: str = "") -> Exception:
+    """Our error for one of SQLite's; any other stays as it is."""
+    for kind, ours, message in _KINDS:
+        if isinstance(problem, kind):
+            return ours(message.format(path=path, problem=problem))
+    if isinstance(problem, apsw.InterruptError):
+        return BadInput(f"{what or 'the query'} took too long and was stopped")
+    if isinstance(problem, apsw.ConstraintError):
+        return _refused(problem, path)
+    if isinstance(problem, apsw.Error):
+        return BadInput(f"{problem}") if what else StoreError(f"{path} refused a statement ({problem}): {_REPORT}")
+    return problem
+
+
+def _refused(problem: apsw.ConstraintError, path: Path) -> LedgerError:
+    text = " ".join(str(problem).split())
+    if text.startswith("UNIQUE"):
+        return Conflict(f"it is there already ({text}): give the new one another id or key")
+    if text.startswith("CHECK"):
+        return BadInput(f"a value is not one of those allowed ({text})")
+    return StoreError(f"{path} refused a change ({text}): {_REPORT}")

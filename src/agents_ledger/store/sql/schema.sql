@@ -1,12 +1,13 @@
 -- The ledger, as it is now. Migrations lead here; a test proves that both give the same database.
 --
 -- One text for both engines. For PostgreSQL the loader reads INTEGER as BIGINT, BLOB as BYTEA and TEXT as
--- TEXT COLLATE "C"; triggers, the search index and the `threads` view differ and stand in
+-- TEXT COLLATE "C"; triggers, the `threads` view and the search index differ and stand in
 -- schema.sqlite.sql and schema.postgres.sql.
 --
 -- Names and columns are seed 001's. "Added:" marks what it does not have, "Deviation:" what it has otherwise.
 -- The seed's low-cardinality indexes are partial or absent: they cost a quarter of all commits and bytes,
--- and no question needs them (measured). A turn's children are found by its place, not by parent_turn_id.
+-- and no question needs them (measured). A turn's children are found by its place, not by parent_turn_id,
+-- and turns by time through their ids, which are ordered by it.
 
 -- Added: linear runs of turns. A turn lies at (segment, depth); a segment leaves its parent after fork_depth.
 CREATE TABLE segments (
@@ -72,15 +73,19 @@ CREATE TABLE turns (
 
     error TEXT,                                 -- Added: why a turn failed
     native_id TEXT,                             -- Added: its id in the agent that it came from
-    turn_hash BLOB,                             -- Added: the seal (see `seals`); null while the turn is live
-    seal_seq INTEGER,                           -- Added: the log entry of the seal; null while live
+    -- Added: the seal, null while the turn is live. The hash is over the turn's facts, its parent's hash and a
+    -- salted commitment to each of its parts. All salts come from one random seed; erasing a part will replace
+    -- the seed by the other parts' salts and the lost part's commitment, and the hash still holds.
+    turn_hash BLOB,
+    seal_salt BLOB,
+    seal_seq INTEGER,                           -- its log entry
 
     CHECK ((seal_seq IS NULL) = (turn_hash IS NULL)),
+    CHECK ((seal_seq IS NULL) = (seal_salt IS NULL)),
     CHECK ((seal_seq IS NULL) = (status IN ('pending', 'streaming')))
 );
 
 CREATE UNIQUE INDEX idx_turns_place ON turns(segment_id, depth);
-CREATE INDEX idx_turns_started ON turns(started_at);
 CREATE INDEX idx_turns_type ON turns(segment_id, depth) WHERE turn_type <> 'normal';
 CREATE INDEX idx_turns_status ON turns(status) WHERE status <> 'completed';
 CREATE INDEX idx_turns_role ON turns(role) WHERE role <> 'unified';
@@ -210,7 +215,8 @@ CREATE TABLE session_history (
 );
 
 CREATE INDEX idx_session_history_label ON session_history(session_label, changed_at, id);
-CREATE INDEX idx_session_history_thread ON session_history(thread_id);
+-- the few moves by which a session left turns behind
+CREATE INDEX idx_session_history_left ON session_history(id) WHERE reason IN ('rewind', 'merge', 'import');
 
 -- Other keys of a session. Looked up after the sessions themselves; never a chain.
 CREATE TABLE session_aliases (
@@ -229,10 +235,10 @@ CREATE TABLE message_files (
     file_path TEXT NOT NULL,
     line_start INTEGER,
     line_end INTEGER,
-    root_id TEXT NOT NULL,
-    UNIQUE (message_id, kind, file_path, line_start)
-);
+    root_id TEXT NOT NULL
+);                                              -- Deviation: not unique by line_start: two ranges may start alike
 
+CREATE INDEX idx_message_files_message ON message_files(message_id);
 CREATE INDEX idx_message_files_path ON message_files(file_path);
 
 CREATE TABLE message_lints (
@@ -285,14 +291,6 @@ CREATE TABLE log (
     at INTEGER NOT NULL,
     body TEXT,                                  -- JSON of the facts that no other row keeps for good
     leaf BLOB NOT NULL                          -- SHA-256(0x00 || entry)
-);
-
--- Added: the salts and commitments of a sealed turn's parts, by the log entry of the seal. Erasing a part
--- will blank its 16 bytes of salt and leave its commitment.
-CREATE TABLE seals (
-    seq INTEGER PRIMARY KEY REFERENCES log(seq),
-    salts BLOB NOT NULL,
-    commitments BLOB NOT NULL
 );
 
 -- Added: who is writing a live turn. Not part of the record: a row lives as long as the turn is open.

@@ -27,7 +27,7 @@ FROM messages
 UNION ALL
 SELECT n, NULL, NULL,
     tool_name || ' ' || replace(replace(replace(left(params_json, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
-    replace(replace(replace(left(result_json, 262144), '\\', '/'), '\n', ' '), '\t', ' ')
+    coalesce(replace(replace(replace(left(result_json, 262144), '\\', '/'), '\n', ' '), '\t', ' '), '')
         || coalesce(' ' || error, '')
 FROM tool_calls;
 
@@ -177,7 +177,6 @@ BEGIN
 END $$;
 CREATE TRIGGER log_guard BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION ledger_guard_log();
 CREATE TRIGGER log_fixed BEFORE UPDATE ON log FOR EACH ROW EXECUTE FUNCTION ledger_refuse('the log never changes');
-CREATE TRIGGER seals_fixed BEFORE UPDATE ON seals FOR EACH ROW EXECUTE FUNCTION ledger_refuse('seals never change');
 CREATE TRIGGER segments_fixed BEFORE UPDATE ON segments
     FOR EACH ROW EXECUTE FUNCTION ledger_refuse('segments never change');
 
@@ -195,5 +194,5 @@ BEGIN
 END $$;
 SELECT ledger_protect(ARRAY['turns', 'segments', 'messages', 'tool_calls', 'compactions', 'originals',
     'message_files', 'message_lints', 'message_codeblocks', 'sessions', 'session_history', 'session_aliases',
-    'log', 'seals']);
+    'log']);
 DROP FUNCTION ledger_protect(TEXT[]);

@@ -29,7 +29,7 @@ FROM messages
 UNION ALL
 SELECT n, NULL, NULL,
     tool_name || ' ' || replace(replace(replace(substr(params_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
-    replace(replace(replace(substr(result_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' ')
+    coalesce(replace(replace(replace(substr(result_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' '), '')
         || coalesce(' ' || error, '')
 FROM tool_calls;
 
@@ -44,7 +44,7 @@ CREATE TRIGGER turns_sealed BEFORE UPDATE OF status, completed_at, model, provid
     tools_available, permissions_granted, permissions_used, input_tokens, output_tokens, cached_input_tokens,
     cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids, response_message_id, tool_call_count,
     source_event_id, workspace_path, thread_tokens, system_depth, compaction_depth, persona_id,
-    system_prompt_hash, thread_key, error, native_id, turn_hash, seal_seq ON turns
+    system_prompt_hash, thread_key, error, native_id, turn_hash, seal_salt, seal_seq ON turns
 WHEN OLD.seal_seq IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
 CREATE TRIGGER turns_children BEFORE UPDATE OF has_children ON turns WHEN NEW.has_children < OLD.has_children
@@ -158,5 +158,3 @@ WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM log)
 BEGIN SELECT RAISE(ABORT, 'ledger: the log has no gaps'); END;
 CREATE TRIGGER log_fixed BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'ledger: the log never changes'); END;
 CREATE TRIGGER log_kept BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'ledger: the log is never deleted'); END;
-CREATE TRIGGER seals_fixed BEFORE UPDATE ON seals BEGIN SELECT RAISE(ABORT, 'ledger: seals never change'); END;
-CREATE TRIGGER seals_kept BEFORE DELETE ON seals BEGIN SELECT RAISE(ABORT, 'ledger: seals are never deleted'); END;

@@ -21,7 +21,8 @@ VALUES ((SELECT coalesce(max(n), -1) + 2 FROM tool_calls), :id, :turn_id, :messa
 -- The outcome of a tool call that is still open.
 UPDATE tool_calls SET status = :status, result_json = :result_json, error = :error,
     completed_at = :completed_at, lossy = CASE WHEN :lossy = 1 THEN 1 ELSE lossy END
-WHERE id = :id AND status IN ('pending', 'running');
+WHERE id = :id AND status IN ('pending', 'running')
+RETURNING spawned_session_label;
 
 -- name: link_spawned
 UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL;
@@ -29,7 +30,8 @@ UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_
 -- name: abandon_calls
 -- The calls of a turn that ended before them.
 UPDATE tool_calls SET status = 'abandoned', completed_at = :completed_at
-WHERE turn_id = :turn_id AND status IN ('pending', 'running');
+WHERE turn_id = :turn_id AND status IN ('pending', 'running')
+RETURNING spawned_session_label;
 
 -- name: insert_file
 INSERT INTO message_files (id, message_id, kind, file_path, line_start, line_end, root_id)

@@ -83,9 +83,9 @@ SELECT * FROM sessions WHERE parent_session_label = :label ORDER BY created_at, 
 INSERT INTO leases (turn_id, session_label, writer, token, expires_at)
 VALUES (:turn_id, :session_label, :writer, :token, :expires_at);
 
--- name: hold_lease
--- Renews a lease, if it is still ours.
-UPDATE leases SET expires_at = :expires_at WHERE turn_id = :turn_id AND token = :token;
+-- name: holds_lease
+-- Whether a lease is still the writer's own.
+SELECT 1 FROM leases WHERE turn_id = :turn_id AND token = :token;
 
 -- name: renew_leases
 UPDATE leases SET expires_at = :expires_at WHERE writer = :writer;

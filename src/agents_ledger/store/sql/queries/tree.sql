@@ -23,13 +23,13 @@ INSERT INTO turns (id, parent_turn_id, turn_type, status, started_at, completed_
     cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids,
     response_message_id, has_children, tool_call_count, source_event_id, workspace_path, root_id, segment_id,
     depth, thread_tokens, system_depth, compaction_depth, persona_id, system_prompt_hash, thread_key, error,
-    native_id, turn_hash, seal_seq)
+    native_id, turn_hash, seal_salt, seal_seq)
 VALUES (:id, :parent_turn_id, :turn_type, :status, :started_at, :completed_at, :model, :provider, :role,
     :toolset_name, :tools_available, :permissions_granted, :permissions_used, :input_tokens, :output_tokens,
     :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :query_message_ids,
     :response_message_id, :has_children, :tool_call_count, :source_event_id, :workspace_path, :root_id,
     :segment_id, :depth, :thread_tokens, :system_depth, :compaction_depth, :persona_id, :system_prompt_hash,
-    :thread_key, :error, :native_id, :turn_hash, :seal_seq);
+    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq);
 
 -- name: mark_parent
 -- A turn that has got a child says so.
@@ -43,24 +43,15 @@ UPDATE turns SET status = :status, completed_at = :completed_at, permissions_use
     total_tokens = :total_tokens, query_message_ids = :query_message_ids,
     response_message_id = :response_message_id, tool_call_count = :tool_call_count,
     thread_tokens = :thread_tokens, system_depth = :system_depth, error = :error, turn_hash = :turn_hash,
-    seal_seq = :seal_seq
+    seal_salt = :seal_salt, seal_seq = :seal_seq
 WHERE id = :id AND seal_seq IS NULL;
 
 -- name: start_streaming
 UPDATE turns SET status = 'streaming' WHERE id = :id AND status = 'pending';
 
--- name: insert_seal
-INSERT INTO seals (seq, salts, commitments) VALUES (:seq, :salts, :commitments);
-
 -- name: ancestry
--- The ids from the root to a turn.
-WITH RECURSIVE chain(segment_id, through) AS (
-    SELECT segment_id, depth FROM turns WHERE id = :id
-    UNION ALL
-    SELECT s.parent_segment_id, s.fork_depth
-    FROM chain JOIN segments s ON s.id = chain.segment_id WHERE s.parent_segment_id IS NOT NULL)
-SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
-ORDER BY a.depth;
+-- The ids from the root to a turn, as a JSON array (a tenth of the time of as many rows).
+SELECT ancestry FROM threads WHERE turn_id = :id;
 
 -- name: path
 -- The turns of a thread between two depths (both included), from the root downwards.
@@ -87,17 +78,20 @@ SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.dep
 WHERE a.depth = :depth;
 
 -- name: sessions_including
--- Every session that has ever had a turn in its thread: walks segments, not turns.
+-- Every session that has ever had a turn in its thread: those whose head lies behind it, and those that left it
+-- by a move (the few rewinds). Walks segments, not turns.
 WITH RECURSIVE reach(segment_id, from_depth) AS (
     SELECT segment_id, depth FROM turns WHERE id = :id
     UNION ALL
     SELECT s.id, 0 FROM reach JOIN segments s
         ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
-SELECT DISTINCT h.session_label
-FROM reach
-JOIN turns t ON t.segment_id = reach.segment_id AND t.depth >= reach.from_depth
-JOIN session_history h ON h.thread_id = t.id
-ORDER BY h.session_label;
+SELECT s.label FROM sessions s JOIN turns t ON t.id = s.thread_id
+    JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
+UNION
+SELECT h.session_label FROM session_history h JOIN turns t ON t.id = h.from_thread_id
+    JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
+WHERE h.reason IN ('rewind', 'merge', 'import')
+ORDER BY 1;
 
 -- name: left_last
 -- Of the turns that a session pointed at and that lie ahead of a turn: the one that it had last.
@@ -106,10 +100,9 @@ WITH RECURSIVE reach(segment_id, from_depth) AS (
     UNION ALL
     SELECT s.id, 0 FROM reach JOIN segments s
         ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
-SELECT h.thread_id FROM reach
-JOIN turns t ON t.segment_id = reach.segment_id AND t.depth >= reach.from_depth
-JOIN session_history h ON h.thread_id = t.id AND h.session_label = :label
-WHERE h.thread_id <> :id ORDER BY h.id DESC LIMIT 1;
+SELECT h.thread_id FROM session_history h JOIN turns t ON t.id = h.thread_id
+    JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
+WHERE h.session_label = :label AND h.thread_id <> :id ORDER BY h.id DESC LIMIT 1;
 
 -- name: children
 -- The turns that follow a turn directly: the next one of its segment, and the first ones of those that leave here.

@@ -2,16 +2,15 @@
 
 -- name: sealed_page
 -- Sealed turns in the order of their seals, after a number, with what their parents say.
-SELECT t.*, s.salts, s.commitments, p.turn_hash AS parent_hash, p.depth AS parent_depth,
+SELECT t.*, p.turn_hash AS parent_hash, p.depth AS parent_depth,
     p.segment_id AS parent_segment, p.root_id AS parent_root, p.thread_tokens AS parent_tokens,
     p.system_depth AS parent_system, p.compaction_depth AS parent_compaction, p.seal_seq AS parent_seal,
     g.parent_segment_id, g.fork_depth, g.root_id AS segment_root,
     EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = t.segment_id AND c.depth = t.depth + 1)
         OR EXISTS (SELECT 1 FROM segments f WHERE f.parent_segment_id = t.segment_id AND f.fork_depth = t.depth)
         AS really_has_children,
-    (SELECT ref FROM log l WHERE l.seq = t.seal_seq AND l.kind = 'seal') AS log_ref
+    e.seq AS log_seq
 FROM log e JOIN turns t ON t.id = e.ref
-    LEFT JOIN seals s ON s.seq = t.seal_seq
     LEFT JOIN turns p ON p.id = t.parent_turn_id
     LEFT JOIN segments g ON g.id = t.segment_id
 WHERE e.kind = 'seal' AND e.seq > :after ORDER BY e.seq LIMIT :limit;
@@ -92,6 +91,10 @@ UNION ALL
 SELECT 'message_codeblocks', b.message_id FROM message_codeblocks b JOIN messages m ON m.id = b.message_id
 WHERE b.root_id <> m.root_id
 LIMIT 1;
+
+-- name: empty_segments
+SELECT s.id FROM segments s WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.segment_id = s.id)
+ORDER BY s.id LIMIT 1;
 
 -- name: stray_compactions
 SELECT k.turn_id FROM compactions k JOIN turns t ON t.id = k.turn_id WHERE t.turn_type <> 'compaction'

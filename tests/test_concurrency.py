@@ -1,0 +1,346 @@
+"""Many at once: processes, threads, tasks; on one session and on their own; with backups and checkpoints between."""
+
+import asyncio
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from itertools import count, pairwise
+from pathlib import Path
+
+import pytest
+
+from agents_ledger import Call, Ledger, Message, Turn
+from agents_ledger.errors import BadInput, HeadMoved, StoreClosed
+from agents_ledger.ledger import sessions
+from agents_ledger.ledger.aio import AsyncLedger
+from agents_ledger.ledger.records import read_record
+from agents_ledger.store import Tx
+from agents_ledger.store.sqlite import SqliteDatabase
+from tests.crash.processes import outcome_of, run_all
+
+WRITERS = 16
+SHARED = "shared"
+Work = Callable[[], None]
+
+
+def exchange(text: str) -> Turn:
+    return Turn(
+        messages=(Message("user", text), Message("assistant", f"answer to {text}")), calls=(Call("Read", text),)
+    )
+
+
+def write_some(url: str, number: int, pipe: int) -> None:
+    """One process: each line says how a turn ended, after the ledger said so."""
+    with Ledger.open(url) as ledger:
+        for turn in range(4):
+            text = f"{number}.{turn}"
+            _say(pipe, "kept", ledger.append(f"own-{number}", exchange(text)))
+            _say(pipe, "kept", append_to_the_head(ledger, exchange(f"shared {text}")))
+            live = ledger.turn(SHARED, f"live {text}")
+            live.call("Shell").complete(text)
+            live.reply(text)
+            try:
+                _say(pipe, "kept", live.complete())
+            except HeadMoved as conflict:
+                _say(pipe, "branch", conflict.turn_id or "lost")
+
+
+def append_to_the_head(ledger: Ledger, turn: Turn) -> str:
+    """Tries until nobody else was faster; whoever loses has written nothing."""
+    while True:
+        with ledger.database.read() as tx:
+            session = sessions.resolve(tx, SHARED)
+        try:
+            return ledger.append(SHARED, turn, expect=None if session is None else session.thread_id)
+        except HeadMoved as conflict:
+            if conflict.turn_id is not None:
+                raise
+
+
+def _say(pipe: int, word: str, turn_id: str) -> None:
+    os.write(pipe, f"{word} {turn_id}\n".encode())
+
+
+def check_outcome(ledger: Ledger, lines: list[str]) -> None:
+    """Every acknowledged turn exactly once, nothing else, and each session's history one chain."""
+    kept = Counter(line.split()[1] for line in lines)
+    assert set(kept.values()) == {1}
+    _, turns = ledger.database.query("SELECT id, status FROM turns")
+    assert sorted(turns) == sorted((turn_id, "completed") for turn_id in kept)
+    on_chain: list[str] = []
+    for line in ledger.sessions(limit=100):
+        moves = ledger.history(line.session.label)
+        assert moves[0].from_thread_id is None
+        assert all(after.from_thread_id == before.thread_id for before, after in pairwise(moves))
+        assert moves[-1].thread_id == line.session.thread_id
+        assert ledger.ancestry(moves[-1].thread_id) == [move.thread_id for move in moves]
+        on_chain += [move.thread_id for move in moves]
+    assert sorted(on_chain) == sorted(line.split()[1] for line in lines if line.startswith("kept"))
+    assert [row[0] for row in log_of(ledger)] == list(range(1, len(log_of(ledger)) + 1))
+    assert ledger.verify().findings == []
+
+
+def log_of(ledger: Ledger) -> list[tuple[object, ...]]:
+    return ledger.database.query("SELECT seq, kind, ref, leaf FROM log ORDER BY seq")[1]
+
+
+def test_sixteen_processes_on_one_session_and_on_their_own_lose_nothing(url: str) -> None:
+    lines = run_all([partial(write_some, url, number) for number in range(WRITERS)])
+    assert len(lines) == WRITERS * 12
+    with Ledger.open(url) as ledger:
+        check_outcome(ledger, lines)
+
+
+def test_backups_and_checkpoints_under_load_disturb_nobody_and_each_copy_is_a_prefix(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    copies: list[Path] = []
+    numbers = count()
+
+    def back_up_and_checkpoint() -> None:
+        if not (tmp_path / "ledger.db").exists() or len(copies) >= 8:
+            return
+        with Ledger.open(url) as ledger:
+            assert isinstance(ledger.database, SqliteDatabase)
+            ledger.database.checkpoint()
+            copy = tmp_path / f"copy{next(numbers)}.db"
+            ledger.database.backup(str(copy))
+            copies.append(copy)
+
+    works: list[Callable[[int], None]] = [partial(write_some, url, number) for number in range(WRITERS)]
+    lines = run_all(works, meanwhile=back_up_and_checkpoint)
+    with Ledger.open(url) as ledger:
+        check_outcome(ledger, lines)
+        whole = log_of(ledger)
+    assert len(copies) >= 2
+    for copy in copies:
+        with Ledger.open(f"sqlite:///{copy}", readonly=True) as saved:
+            assert saved.verify().findings == []
+            log = log_of(saved)
+        assert log == whole[: len(log)]
+
+
+def run_threads(works: list[Work]) -> None:
+    """Runs all of them at once; the first error of any is raised here."""
+    errors: list[BaseException] = []
+
+    def guarded(work: Work) -> None:
+        try:
+            work()
+        except BaseException as problem:  # noqa: BLE001 - raised in the test's own thread
+            errors.append(problem)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_sixteen_threads_share_commits_and_every_turn_is_there(ledger: Ledger) -> None:
+    lines: list[str] = []
+
+    def write(number: int) -> None:
+        for turn in range(10):
+            lines.append(f"kept {ledger.append(f'own-{number}', exchange(f'{number}.{turn}'))}")
+            lines.append(f"kept {ledger.append(SHARED, exchange(f'shared {number}.{turn}'))}")
+
+    run_threads([partial(write, number) for number in range(WRITERS)])
+    assert len(lines) == WRITERS * 20
+    check_outcome(ledger, lines)
+
+
+def test_a_body_that_raises_does_not_disturb_the_others_of_its_commit(ledger: Ledger) -> None:
+    lines: list[str] = []
+    waiting = threading.Semaphore(0)
+
+    def hold_the_writer() -> None:
+        def body(tx: Tx) -> None:
+            for _ in range(WRITERS):
+                waiting.acquire()
+
+        ledger.database.write(body)
+
+    def write(number: int) -> None:
+        waiting.release()
+        for turn in range(5):
+            kept = ledger.append(f"own-{number}", exchange(f"{number}.{turn}"))
+            lines.append(f"kept {kept}")
+
+    def fail_after_writing(_: int) -> None:
+        def body(tx: Tx) -> None:
+            tx.run("put_fact", name="never", value="kept")
+            raise ZeroDivisionError
+
+        waiting.release()
+        for _ in range(5):
+            with pytest.raises(ZeroDivisionError):
+                ledger.database.write(body)
+            with pytest.raises(BadInput, match="not a role"):
+                ledger.append("never", Turn(messages=(Message("nonsense", "x"),)))
+
+    works = [partial(fail_after_writing if number % 4 == 0 else write, number) for number in range(WRITERS)]
+    run_threads([hold_the_writer, *works])
+    check_outcome(ledger, lines)
+    assert len(lines) == 12 * 5
+    with ledger.database.read() as tx:
+        assert tx.first("fact", name="never") is None
+
+
+def test_a_reader_sees_whole_states_only(ledger: Ledger) -> None:
+    ledger.append(SHARED, exchange("first"))
+    is_over = threading.Event()
+    seen: list[int] = []
+
+    def read() -> None:
+        while not is_over.is_set() or not seen:
+            with ledger.database.read() as tx:
+                head = sessions.require(tx, SHARED).thread_id
+                last = tx.rows("moves_of", label=SHARED)[-1]
+                assert last[2] == head
+                record = read_record(tx, last[2])
+                assert record.turn.seal_seq is not None, "a head is a sealed turn"
+                assert len(record.messages) == 2
+                seen.append(record.turn.seal_seq)
+
+    def write() -> None:
+        try:
+            for turn in range(40):
+                with ledger.turn(SHARED, f"{turn}") as live:
+                    live.reply("answer")
+                ledger.append(SHARED, exchange(f"{turn}"))
+        finally:
+            is_over.set()
+
+    run_threads([read, read, write])
+    assert seen
+    assert ledger.verify().findings == []
+
+
+def test_a_ledger_that_was_carried_over_a_fork_says_so_and_the_parent_goes_on(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.append("main", exchange("before"))
+    live = ledger.turn("main", "alive")
+    uses: list[Callable[[], object]] = [
+        lambda: ledger.append("main", exchange("child")),
+        lambda: ledger.head("main"),
+        lambda: ledger.turn("main", "child"),
+        lambda: live.reply("child"),
+        ledger.verify,
+        ledger.database.tables,
+        ledger.database.facts,
+        lambda: ledger.database.query("SELECT 1"),
+    ]
+    if isinstance(ledger.database, SqliteDatabase):
+        uses += [ledger.database.checkpoint, lambda: ledger.database.backup(str(tmp_path / "copy.db"))]
+
+    def in_child() -> str:
+        for use in uses:
+            with pytest.raises(StoreClosed, match="open it again in the child"):
+                use()
+        ledger.close()
+        return "all refused"
+
+    assert outcome_of(in_child) == "all refused"
+    live.reply("parent")
+    assert live.complete() == ledger.head("main")
+    assert ledger.verify().findings == []
+
+
+async def fifty_tasks(url: str) -> None:
+    ticks = 0
+    is_over = asyncio.Event()
+
+    async def tick() -> None:
+        nonlocal ticks
+        while not is_over.is_set():
+            ticks += 1
+            await asyncio.sleep(0)
+
+    async def write(ledger: AsyncLedger, number: int) -> str:
+        async with ledger.turn(f"task-{number}", "question") as turn:
+            call = await turn.call("Shell", {"n": number})
+            await call.complete("done")
+            await turn.stream("an ")
+            await turn.stream("answer")
+            await turn.reply()
+        return turn.id
+
+    async with await AsyncLedger.open(url) as ledger:
+        ticking = asyncio.create_task(tick())
+        ids = await asyncio.gather(*(write(ledger, number) for number in range(50)))
+        is_over.set()
+        await ticking
+        records = await asyncio.gather(*(ledger.get(turn_id) for turn_id in ids))
+        assert [record.messages[1].content for record in records] == ["an answer"] * 50
+        assert (await ledger.do(Ledger.verify)).findings == []
+    assert ticks > 50
+
+
+def test_fifty_tasks_write_at_once_and_the_loop_is_never_blocked(url: str) -> None:
+    asyncio.run(fifty_tasks(url))
+
+
+async def cancelled_inside(url: str) -> None:
+    async with await AsyncLedger.open(url) as ledger:
+        begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def work() -> None:
+            async with ledger.turn("main", "question") as turn:
+                await turn.call("Shell", "never ends")
+                begun.set_result(turn.id)
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(work())
+        turn_id = await begun
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        record = await ledger.get(turn_id)
+        assert (record.turn.status, record.turn.error) == ("failed", "CancelledError")
+        assert [call.status for call in record.calls] == ["abandoned"]
+        assert (await ledger.do(Ledger.counts))["live"] == 0
+
+
+def test_a_task_that_is_cancelled_inside_its_turn_leaves_a_failed_turn(url: str) -> None:
+    asyncio.run(cancelled_inside(url))
+
+
+async def cancelled_at_the_beginning(url: str) -> None:
+    async with await AsyncLedger.open(url) as ledger:
+        is_held, may_go = threading.Event(), threading.Event()
+
+        def hold_the_writer(held: Ledger) -> None:
+            def body(tx: Tx) -> None:
+                is_held.set()
+                may_go.wait()
+
+            held.database.write(body)
+
+        async def work() -> None:
+            async with ledger.turn("main", "question"):
+                pytest.fail("it was cancelled before it began")
+
+        holding = asyncio.create_task(ledger.do(hold_the_writer))
+        await asyncio.to_thread(is_held.wait)
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        may_go.set()
+        await holding
+        for _ in range(500):
+            found = await ledger.do(Ledger.counts)
+            if found["turns"] and not found["live"]:
+                break
+        assert (found["turns"], found["live"]) == (1, 0), "the turn that nobody waits for is left live"
+        head = await ledger.do(Ledger.head, "main")
+        assert head is not None
+        assert (await ledger.get(head)).turn.status == "failed"
+
+
+def test_a_task_that_is_cancelled_while_its_turn_begins_leaves_no_live_turn(url: str) -> None:
+    asyncio.run(cancelled_at_the_beginning(url))
