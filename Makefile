@@ -9,8 +9,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # the main job: fills a ledger (so far with the demo), then shows it
 run: $(VENV)/.run
-	@$(BIN)/ldg demo --if-empty
-	@$(BIN)/ldg
+	@$(BIN)/ldg --db demo.db demo --if-empty
+	@$(BIN)/ldg --db demo.db
 
 # all tests, on SQLite and on a PostgreSQL of their own, in under five minutes
 test: $(VENV)/.dev

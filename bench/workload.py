@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Literal
 
 SEED = 1
-SESSIONS, TURNS, STEPS, TEXT_BYTES = 50, 480, 3402, 5_880_000  # peers.md, 5c
+SESSIONS, TURNS, STEPS, TEXT_BYTES = 50, 480, 3402, 5_880_000
 
 Kind = Literal["query", "say", "call", "result", "answer"]
 _TOOLS = ("Read", "Shell", "Grep", "Edit")
@@ -91,7 +91,7 @@ class Writer:
 
 
 def write_path(scale: float = 1.0) -> list[Conversation]:
-    """The workload of peers.md 5c: 50 sessions, 480 turns, 3,402 steps, 5.88 MB of text."""
+    """An agent at work: 50 sessions, 480 turns, 3,402 steps, 5.88 MB of text."""
     writer = Writer()
     longer = STEPS - 7 * TURNS  # so many turns have eight steps, the others seven
     numbers = range(TURNS)

@@ -1,4 +1,4 @@
-"""Writing, ours and the peers': the workload of peers.md 5c, and one more turn on a long conversation."""
+"""Writing, ours and the peers': 50 sessions of an agent at work, and one more turn on a long conversation."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -10,6 +10,11 @@ from agents_ledger import Ledger
 from tests.support.databases import PostgresServer, postgres_server
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first, so that no process is left alone with them at the end."""
+    items.sort(key=lambda item: "test_machine.py" not in item.nodeid)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgresServer]:
     """The tests' own PostgreSQL, started when the first test asks for it."""

@@ -39,7 +39,7 @@ class LedgerMachine(RuleBasedStateMachine):
     """One random history. `open_ledger` gives a ledger that is empty."""
 
     open_ledger: Callable[[Env], Ledger]
-    every = 20  # steps between two thorough checks
+    every = 25  # steps between two thorough checks
 
     def __init__(self) -> None:
         super().__init__()
@@ -230,8 +230,9 @@ class LedgerMachine(RuleBasedStateMachine):
             _refused(LabelTaken, lambda: self.ledger.alias(alias, label))
         else:
             assert self.ledger.alias(alias, label).session_label == target
-            self.model.aliases[alias] = target
-            self.model.seq += 1
+            moved = [other for other, to in self.model.aliases.items() if to == alias]
+            self.model.aliases.update(dict.fromkeys([*moved, alias], target))
+            self.model.seq += 1 + len(moved)
         self._after()
 
     @rule(pick=picks, other=picks)

@@ -98,8 +98,8 @@ MUTANTS = [
     Mutant(
         "the ancestry of a fork goes on with the other branch",
         "store/sql/migrations/20261115_heart.sqlite.sql",
-        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through\n        ORDER BY a.depth)) AS ancestry",
-        "SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id\n        ORDER BY a.depth)) AS ancestry",
+        "WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through\n            ORDER BY a.depth",
+        "WHERE a.segment_id = chain.segment_id\n            ORDER BY a.depth",
     ),
     Mutant(
         "sessions that forked off earlier are counted as including a turn",
@@ -116,8 +116,8 @@ MUTANTS = [
     Mutant(
         "merging leaves the aliases of the merged session behind",
         "ledger/sessions.py",
-        '    for row in tx.rows("aliases_of", label=source.label):\n',
-        '    for row in tx.rows("aliases_of", label=target.label):\n',
+        '    _follow(tx, env, source.label, target.label, "identity_merge")\n',
+        "",
     ),
     Mutant(
         "an alias may hide a live session",
@@ -152,8 +152,8 @@ MUTANTS = [
     Mutant(
         "the spawning call does not name its subagent",
         "store/sql/queries/content.sql",
-        "UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL;",
-        "UPDATE tool_calls SET spawned_session_label = NULL WHERE id = :id AND :label = :label;",
+        "UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL\n",
+        "UPDATE tool_calls SET spawned_session_label = NULL WHERE id = :id AND :label = :label\n",
     ),
     Mutant(
         "the parent's hash is left out of the seal",
@@ -175,7 +175,7 @@ def main(folder: Path) -> int:
     import agents_ledger  # noqa: PLC0415 - from the mutated folder
 
     assert Path(agents_ledger.__file__).is_relative_to(folder), "the copy must be the one that runs"
-    from hypothesis import Phase, settings  # noqa: PLC0415
+    from hypothesis import settings  # noqa: PLC0415
     from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
 
     from tests.machine.test_machine import PROFILE, sqlite_machine  # noqa: PLC0415
@@ -183,10 +183,8 @@ def main(folder: Path) -> int:
     profile = settings(
         PROFILE,
         max_examples=EXAMPLES,
-        phases=[Phase.generate],
         print_blob=False,
         derandomize=True,
-        report_multiple_bugs=False,
     )
     with tempfile.TemporaryDirectory(dir=folder) as place:
         try:

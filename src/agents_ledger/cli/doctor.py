@@ -62,7 +62,7 @@ def _rows(found: Health) -> list[tuple[str, str]]:
         rows.append(("live turns", number(counts["live"])))
     if found.search:
         waiting = found.search["waiting"]
-        behind = f"{plural(waiting, 'log record')} behind (a search catches up)"
+        behind = f"{plural(waiting, 'log record')} wait to be indexed"
         rows.append(("search index", behind if waiting else "up to date"))
     return rows
 

@@ -114,6 +114,14 @@ class AsyncTurn:
         """Records a tool call as it starts."""
         return AsyncCall(self._ledger, await self._ledger.on_thread(self.live.call, tool, params, **given))
 
+    def count(self, usage: Usage) -> None:
+        """Adds to the tokens of this turn (kept when the turn ends)."""
+        self.live.count(usage)
+
+    def use_permissions(self, permissions: Any) -> None:
+        """Says which permissions were exercised (kept when the turn ends)."""
+        self.live.use_permissions(permissions)
+
     async def complete(self, usage: Usage | None = None) -> str:
         """Seals the turn and moves the session to it."""
         return await self._ledger.on_thread(self.live.complete, usage)
@@ -138,6 +146,14 @@ class AsyncCall:
     async def fail(self, error: str, result: Any = None) -> None:
         """It did not work."""
         await self._ledger.on_thread(self._call.fail, error, result)
+
+    async def cancel(self, reason: str | None = None) -> None:
+        """It was stopped."""
+        await self._ledger.on_thread(self._call.cancel, reason)
+
+    async def reject(self, reason: str | None = None) -> None:
+        """It was not allowed."""
+        await self._ledger.on_thread(self._call.reject, reason)
 
     async def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent's session."""

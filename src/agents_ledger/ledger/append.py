@@ -4,17 +4,11 @@ from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
 from agents_ledger.ledger import compact, log, moves, search, sessions
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.model import hashes
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
-
-
-class Head:
-    """Stands for "whatever the head is now", where a turn id could stand too."""
-
-
-HEAD = Head()
 
 
 def append(

@@ -18,10 +18,10 @@ from agents_ledger.ledger import (
     sessions,
     threads,
 )
-from agents_ledger.ledger.append import HEAD, Head
 from agents_ledger.ledger.build import prepare
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.live import LiveTurn
+from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.opening import opened
 from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
@@ -145,7 +145,8 @@ class Ledger:
             elif head is not None:
                 last, first = compact.keep_last(tx, head, 0 if keep is None else keep)
                 cut = {"through": last, "first_kept": first, **details}
-            turn = Turn(compaction=Compaction(summary, **{"through": "", **cut}), settings=settings or Settings())
+            given = Compaction(summary, **{"through": "", **cut})
+            turn = Turn(compaction=given, settings=settings or Settings(model=given.model, provider=given.provider))
             return append.append(tx, self.env, session, prepare(turn, self.env), sessions.Origin(), expect)
 
         return self.database.write(body)
@@ -157,7 +158,7 @@ class Ledger:
         return self.database.write(lambda tx: moves.fork(tx, self.env, turn_id, label))
 
     def rewind(
-        self, session: str, turn_id: str | None = None, *, turns: int | None = None, expect: str | None = None
+        self, session: str, turn_id: str | None = None, *, turns: int | None = None, expect: str | Head | None = HEAD
     ) -> MoveRow:
         """Moves a session back, to an earlier turn or by a number of turns (1); nothing is lost."""
         return self.database.write(lambda tx: moves.rewind(tx, self.env, session, turn_id, turns, expect))

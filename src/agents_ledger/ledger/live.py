@@ -9,8 +9,8 @@ import msgspec
 
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, TurnIsSealed, UnresolvedCalls
 from agents_ledger.ledger import append, closing, lease, sessions
-from agents_ledger.ledger.append import HEAD, Head
 from agents_ledger.ledger.build import Builder, Place, settle
+from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
 from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, OriginalRow
 from agents_ledger.model.texts import integer, json_text, readable
@@ -25,9 +25,11 @@ _FLUSH_CHARS = 8192
 
 
 class LiveTurn:
-    """A turn that is being written. Every method returns after its change is durable and visible.
+    """A turn that is being written.
 
-    As a context manager it completes at the end of the block, or fails with the reason if the block raises.
+    Every method returns after its change is durable and visible to readers; only `stream` gathers words for a
+    quarter of a second or 8 KB. As a context manager the turn completes at the end of the block, or fails with
+    the reason if the block raises.
     """
 
     def __init__(
@@ -276,7 +278,7 @@ class LiveTurn:
             sessions.set_task_status(tx, self._env, changed[0], outcome)
 
     def _spawn(self, tx: Tx, call_id: str, label: str, link: Spawn) -> str:
-        if not tx.run("link_spawned", id=call_id, label=label):
+        if tx.value("link_spawned", id=call_id, label=label) is None:
             raise TurnIsSealed(f"tool call {call_id} has started a subagent already")
         return sessions.create(tx, self._env, label, sessions.Origin(spawn=link)).label
 

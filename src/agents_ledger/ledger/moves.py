@@ -9,6 +9,13 @@ from agents_ledger.model.rows import MoveRow, SessionRow
 from agents_ledger.store import Tx
 
 
+class Head:
+    """Stands for "whatever the head is now", where a turn id could stand too."""
+
+
+HEAD = Head()
+
+
 def advance(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int) -> int | None:
     """Moves a session from where it is expected to be; None, and nothing changed, if it is elsewhere."""
     row = tx.first("session_by_label", label=label)
@@ -22,8 +29,8 @@ def move(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int
     draft = MoveRow(0, label, to, at, expected, reason)
     number = log.record(tx, "move", label, at, seq=seq, facts=move_facts(draft))
     tx.run_all("insert_move", [MoveRow(number, label, to, at, expected, reason)])
-    moved = tx.run("point_session", label=label, thread_id=to, expected=expected, at=at)
-    assert moved == 1, "the head was just read in this transaction"  # noqa: S101
+    moved = tx.value("point_session", label=label, thread_id=to, expected=expected, at=at)
+    assert moved == label, "the head was just read in this transaction"  # noqa: S101
     return number
 
 
@@ -39,11 +46,11 @@ def fork(tx: Tx, env: Env, turn_id: str, label: str | None) -> SessionRow:
     return sessions.require(tx, name)
 
 
-def rewind(tx: Tx, env: Env, label: str, turn_id: str | None, turns: int | None, expect: str | None) -> MoveRow:
+def rewind(tx: Tx, env: Env, label: str, turn_id: str | None, turns: int | None, expect: str | Head | None) -> MoveRow:
     """Moves a session back: to one of its head's ancestors, or by a number of turns."""
     session = sessions.require_active(tx, label)
     head = session.thread_id
-    if expect is not None and expect != head:
+    if not isinstance(expect, Head) and expect != head:
         raise HeadMoved(session.label, expect, head, None)
     if head is None:
         raise NotAllowed(f"session {session.label!r} has no turns yet: there is nothing to rewind")

@@ -5,12 +5,14 @@ from agents_ledger.store import Tx
 # A large batch costs two thirds of what its turns would cost one by one (measured). What is sealed but not yet
 # indexed is known exactly, by the log; a search begins with catching up.
 BATCH = 256
+_WINDOW = 16
 
 
 def catch_up_if_due(tx: Tx, last: int) -> None:
     """Indexes what was sealed since the last time, once enough has come together; `last` is the newest entry."""
-    # a turn makes two log entries or more: its seal and the movement of a pointer
-    if last % BATCH < 2 and last - _mark(tx) >= BATCH:  # noqa: PLR2004 - one of the two is a multiple
+    # Looked at only just after a multiple: reading the mark costs a query. The window is wider than what is
+    # logged from one turn to the next (a fork and a turn make four entries, and would step over a narrow one).
+    if last % BATCH < _WINDOW and last - _mark(tx) >= BATCH // 2:
         catch_up(tx)
 
 

@@ -125,7 +125,7 @@ def set_status(tx: Tx, env: Env, label: str, status: str) -> SessionRow:
         session = _row(tx, require(tx, label).label)
     now, name = env.now(), session[0]
     if status == "active" and tx.first("alias_by_name", alias=name) is not None:
-        raise LabelTaken(f"{name!r} was merged into another session: fork its head into a new one instead")
+        raise LabelTaken(f"{name!r} leads to another session now: `ldg fork {session[1]}` continues its own turns")
     if session[-1] != status:
         tx.run("set_status", label=name, status=status, at=now)
         log.record(tx, "status", name, now, body={"status": status})
@@ -152,6 +152,7 @@ def add_alias(tx: Tx, env: Env, alias: str, label: str, reason: str) -> AliasRow
     known = tx.first("alias_by_name", alias=alias)
     if known is not None and known[1] != session.label:
         raise LabelTaken(f"{alias!r} is an alias of {known[1]!r} already: merge that session instead")
+    _follow(tx, env, alias, session.label, reason)
     return _put_alias(tx, env, alias, session.label, reason)
 
 
@@ -161,10 +162,15 @@ def merge(tx: Tx, env: Env, label: str, into: str) -> SessionRow:
     if source.label == target.label:
         raise AliasCycle(f"{label!r} and {into!r} are the same session already")
     set_status(tx, env, source.label, "archived")
-    for row in tx.rows("aliases_of", label=source.label):
-        _put_alias(tx, env, row[0], target.label, "identity_merge")
+    _follow(tx, env, source.label, target.label, "identity_merge")
     _put_alias(tx, env, source.label, target.label, "identity_merge")
     return target
+
+
+def _follow(tx: Tx, env: Env, left: str, target: str, reason: str) -> None:
+    """The aliases of a session that is put away go where its own label goes: no alias leads to another."""
+    for row in tx.rows("aliases_of", label=left):
+        _put_alias(tx, env, row[0], target, reason)
 
 
 def _put_alias(tx: Tx, env: Env, alias: str, target: str, reason: str) -> AliasRow:

@@ -16,8 +16,10 @@ _SHORTEST = 4
 
 def ancestry(tx: Tx, turn_id: str) -> list[str]:
     """The ids from the root to a turn, itself included."""
-    read_turn(tx, turn_id)
-    return msgspec.json.decode(tx.value("ancestry", id=turn_id), type=list[str])
+    found = tx.value("ancestry", id=turn_id)
+    if found is None:
+        raise NotFound(f"no turn {turn_id!r}: `ldg tree` shows the turns that there are")
+    return msgspec.json.decode(found, type=list[str])
 
 
 def path(tx: Tx, turn_id: str, from_depth: int = 1, to_depth: int | None = None) -> Iterator[TurnRow]:

@@ -17,8 +17,8 @@ class Tx(ABC):
     """One transaction: every statement by its name."""
 
     @abstractmethod
-    def run(self, name: str, /, **params: Any) -> int:
-        """Runs a statement; gives how many rows it changed."""
+    def run(self, name: str, /, **params: Any) -> None:
+        """Runs a statement; one whose effect matters says RETURNING and is asked by `first` or `value`."""
 
     @abstractmethod
     def run_all(self, name: str, values: Iterable[object]) -> None:
@@ -56,7 +56,11 @@ class Database(ABC):
 
     @abstractmethod
     def write(self, body: Callable[[Tx], T]) -> T:
-        """Runs a body in a transaction; returns after it is durable. Bodies of several threads share a commit."""
+        """Runs a body in a transaction; returns after it is durable.
+
+        Bodies of several threads share a commit. A body may run more than once before its commit, so it must not
+        keep anything outside of the database.
+        """
 
     @abstractmethod
     def tables(self) -> set[str]:

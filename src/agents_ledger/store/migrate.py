@@ -7,7 +7,7 @@ from agents_ledger.errors import NeedsMigration, NewerLedger, NotALedger, StoreE
 from agents_ledger.model.ids import UlidSource
 from agents_ledger.model.times import now_ms
 from agents_ledger.store.database import Database
-from agents_ledger.store.statements import Dialect, schema_script, sql_folder
+from agents_ledger.store.statements import Dialect, schema_script, sql_folder, without_comments
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS ledger_migrations "
@@ -28,7 +28,12 @@ def migrations(dialect: Dialect) -> list[Migration]:
     folder = sql_folder().joinpath("migrations")
     names = sorted({entry.name.split(".")[0] for entry in folder.iterdir() if entry.name.endswith(".sql")})
     scripts = [(name, schema_script(name, dialect, folder)) for name in names]
-    return [Migration(name, text, sha256(text.encode()).hexdigest()) for name, text in scripts]
+    return [Migration(name, text, _checksum(text)) for name, text in scripts]
+
+
+def _checksum(script: str) -> str:
+    """Over what a script does: a better comment is not another migration."""
+    return sha256(" ".join(without_comments(script).split()).encode()).hexdigest()
 
 
 def pending(database: Database) -> list[Migration]:

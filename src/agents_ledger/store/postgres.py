@@ -36,21 +36,20 @@ T = TypeVar("T")
 # without races. Threads of one process share commits, so this costs little.
 _WRITER_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/agents-ledger', 0))"
 _IDLE_READERS = 8
-_CHUNK = 500
 
 
 class PostgresTx(Tx):
-    """A transaction on one connection."""
+    """A transaction on one connection in pipeline mode: only questions wait for the server."""
 
     def __init__(self, connection: "psycopg.Connection[Row]") -> None:
         self._connection = connection
         self._cursor = connection.cursor()
         self._known = statements("postgres")
 
-    def run(self, name: str, /, **params: Any) -> int:
-        """Runs a statement; gives how many rows it changed."""
+    def run(self, name: str, /, **params: Any) -> None:
+        """Runs a statement."""
         statement = self._known[name]
-        return self._cursor.execute(_sql(statement.sql), statement.bind(params)).rowcount
+        self._cursor.execute(_sql(statement.sql), statement.bind(params))
 
     def run_all(self, name: str, values: Iterable[object]) -> None:
         """Runs a statement once for each value."""
@@ -58,11 +57,8 @@ class PostgresTx(Tx):
         self._cursor.executemany(_sql(statement.sql), [statement.bind_value(value) for value in values])
 
     def each(self, name: str, /, **params: Any) -> Iterator[Row]:
-        """The rows of a query, one after the other."""
-        statement = self._known[name]
-        with self._connection.cursor(name="each") as cursor:
-            cursor.itersize = _CHUNK
-            yield from cursor.execute(_sql(statement.sql), statement.bind(params))
+        """The rows of a query (a pipeline has no cursors on the server: they come at once)."""
+        return iter(self.rows(name, **params))
 
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
@@ -94,9 +90,10 @@ class PostgresDatabase(Database):
             connection = self._readers.pop() if self._readers else None
         connection = connection or self._connect()
         try:
-            with self._translated():
+            with self._translated(), connection.pipeline():
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield PostgresTx(connection)
+                connection.execute("ROLLBACK")
         finally:
             self._give_back(connection)
 
@@ -201,17 +198,20 @@ class PostgresDatabase(Database):
         connection = self._usable_writer()
         with self._translated():
             try:
-                connection.execute("BEGIN")
-                connection.execute(_WRITER_LOCK)
-                for job in jobs:
-                    self._run_job(connection, job, alone=len(jobs) == 1)
-                connection.execute("COMMIT")
+                with connection.pipeline() as pipeline:
+                    connection.execute("BEGIN")
+                    connection.execute(_WRITER_LOCK)
+                    for job in jobs:
+                        self._run_job(connection, pipeline, job, alone=len(jobs) == 1)
+                    connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed and not connection.broken:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _run_job(self, connection: "psycopg.Connection[Row]", job: Job, *, alone: bool) -> None:
+    def _run_job(
+        self, connection: "psycopg.Connection[Row]", pipeline: psycopg.Pipeline, job: Job, *, alone: bool
+    ) -> None:
         if alone:
             job.result = job.body(PostgresTx(connection))
             return
@@ -219,6 +219,7 @@ class PostgresDatabase(Database):
         try:
             with self._translated():
                 job.result = job.body(PostgresTx(connection))
+                pipeline.sync()  # what is still under way must not fail later, for somebody else
         except Exception as problem:
             if connection.closed or connection.broken:
                 raise
@@ -241,7 +242,8 @@ class PostgresDatabase(Database):
 
     def _give_back(self, connection: "psycopg.Connection[Row]") -> None:
         if not connection.closed and not connection.broken:
-            connection.execute("ROLLBACK")
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
             with self._readers_lock:
                 if not self._closed and len(self._readers) < _IDLE_READERS:
                     self._readers.append(connection)

@@ -40,11 +40,10 @@ class SqliteTx(Tx):
         self._connection = connection
         self._known = statements("sqlite")
 
-    def run(self, name: str, /, **params: Any) -> int:
-        """Runs a statement; gives how many rows it changed."""
+    def run(self, name: str, /, **params: Any) -> None:
+        """Runs a statement."""
         statement = self._known[name]
         self._cursor.execute(statement.sql, statement.bind(params))
-        return self._connection.changes()
 
     def run_all(self, name: str, values: Iterable[object]) -> None:
         """Runs a statement once for each value."""
@@ -226,6 +225,8 @@ class SqliteDatabase(Database):
         connection = self._usable_writer()
         tx = SqliteTx(connection)
         try:
+            if len(jobs) > 1 and self._ran_without_savepoints(connection, tx, jobs):
+                return
             connection.execute("BEGIN IMMEDIATE")
             if len(jobs) == 1:
                 jobs[0].result = jobs[0].body(tx)
@@ -240,6 +241,21 @@ class SqliteDatabase(Database):
             if isinstance(problem, Exception) and (ours := as_ours(problem, self.path)) is not problem:
                 raise ours from problem
             raise
+
+    def _ran_without_savepoints(self, connection: apsw.Connection, tx: SqliteTx, jobs: list[Job]) -> bool:
+        """The usual case, in which no body raises: savepoints would cost a tenth of the group."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for job in jobs:
+                job.result = job.body(tx)
+        except (apsw.IOError, apsw.CorruptError):
+            raise
+        except Exception:  # noqa: BLE001 - whoever it was: all bodies run again, each in a savepoint
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return False
+        connection.execute("COMMIT")
+        return True
 
     def _run_in_savepoint(self, connection: apsw.Connection, tx: SqliteTx, job: Job) -> None:
         connection.execute("SAVEPOINT job")

@@ -69,11 +69,16 @@ def sql_folder() -> Traversable:
     return files("agents_ledger.store").joinpath("sql")
 
 
+def without_comments(sql: str) -> str:
+    """The statements alone."""
+    return _COMMENT.sub("", sql)
+
+
 def translate(sql: str, dialect: Dialect) -> str:
     """Types in the words of the dialect."""
     if dialect == "sqlite":
         return sql
-    return _TYPES.sub(lambda match: _WORDS[match[1]], _COMMENT.sub("", sql))
+    return _TYPES.sub(lambda match: _WORDS[match[1]], without_comments(sql))
 
 
 def _parse(text: str, dialect: Dialect) -> dict[str, Statement]:
@@ -83,7 +88,7 @@ def _parse(text: str, dialect: Dialect) -> dict[str, Statement]:
 
 
 def _statement(body: str, dialect: Dialect) -> Statement:
-    sql = " ".join(_COMMENT.sub("", body).strip().rstrip(";").split())
+    sql = " ".join(without_comments(body).strip().rstrip(";").split())
     used = _PARAM.findall(sql)
     sql = _LIST.sub(_LISTS[dialect], sql)
     if dialect == "sqlite":

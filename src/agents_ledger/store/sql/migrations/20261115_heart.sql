@@ -22,7 +22,7 @@ CREATE INDEX idx_segments_root ON segments(root_id);
 
 -- One exchange, from query to response: the addressable unit. Turns form a tree.
 CREATE TABLE turns (
-    id TEXT PRIMARY KEY,                        -- ULID
+    id TEXT PRIMARY KEY NOT NULL,                        -- ULID
     parent_turn_id TEXT REFERENCES turns(id),   -- null for a root
 
     turn_type TEXT NOT NULL DEFAULT 'normal' CHECK (turn_type IN ('normal', 'compaction')),
@@ -98,7 +98,7 @@ CREATE INDEX idx_turns_native ON turns(native_id) WHERE native_id IS NOT NULL;
 
 -- Stable labels that point at a thread's head. They contain nothing.
 CREATE TABLE sessions (
-    label TEXT PRIMARY KEY,
+    label TEXT PRIMARY KEY NOT NULL,
     thread_id TEXT REFERENCES turns(id),        -- Deviation: null before the first turn
     persona_id TEXT NOT NULL DEFAULT 'default',
 
@@ -181,7 +181,7 @@ CREATE INDEX idx_tool_calls_native ON tool_calls(native_id) WHERE native_id IS N
 
 -- What a compaction turn summarised. Exactly one row for each.
 CREATE TABLE compactions (
-    turn_id TEXT PRIMARY KEY REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
+    turn_id TEXT PRIMARY KEY NOT NULL REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
     summary TEXT NOT NULL,                      -- '' for a sliding window
     summarized_through_turn_id TEXT NOT NULL REFERENCES turns(id),
     first_kept_turn_id TEXT REFERENCES turns(id),
@@ -220,7 +220,7 @@ CREATE INDEX idx_session_history_left ON session_history(id) WHERE reason IN ('r
 
 -- Other keys of a session. Looked up after the sessions themselves; never a chain.
 CREATE TABLE session_aliases (
-    alias TEXT PRIMARY KEY,
+    alias TEXT PRIMARY KEY NOT NULL,
     session_label TEXT NOT NULL REFERENCES sessions(label),
     created_at INTEGER NOT NULL,
     reason TEXT                                 -- 'identity_promotion' | 'identity_merge' | 'manual'
@@ -295,7 +295,7 @@ CREATE TABLE log (
 
 -- Added: who is writing a live turn. Not part of the record: a row lives as long as the turn is open.
 CREATE TABLE leases (
-    turn_id TEXT PRIMARY KEY REFERENCES turns(id),
+    turn_id TEXT PRIMARY KEY NOT NULL REFERENCES turns(id),
     session_label TEXT NOT NULL REFERENCES sessions(label),
     writer TEXT NOT NULL,                       -- machine and process
     token TEXT NOT NULL,                        -- fencing: a write must name the token it was given
@@ -304,7 +304,7 @@ CREATE TABLE leases (
 
 -- Added: facts about this ledger itself.
 CREATE TABLE ledger_facts (
-    name TEXT PRIMARY KEY,
+    name TEXT PRIMARY KEY NOT NULL,
     value TEXT NOT NULL
 );
 INSERT INTO ledger_facts (name, value) VALUES ('searchable_through', '0');

@@ -10,9 +10,12 @@ SELECT
         SELECT s.parent_segment_id, s.fork_depth
         FROM chain JOIN segments s ON s.id = chain.segment_id
         WHERE s.parent_segment_id IS NOT NULL)
-     SELECT json_group_array(id) FROM (
-        SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
-        ORDER BY a.depth)) AS ancestry,
+     -- each segment in the order of its index, then the segments: nothing is sorted but those
+     SELECT '[' || group_concat(run, ',') || ']' FROM (
+        SELECT (SELECT group_concat(json_quote(id)) FROM (
+            SELECT a.id FROM turns a WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through
+            ORDER BY a.depth)) AS run
+        FROM chain ORDER BY through)) AS ancestry,
     t.thread_tokens AS total_tokens,
     t.depth,
     t.persona_id,

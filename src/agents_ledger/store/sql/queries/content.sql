@@ -25,7 +25,8 @@ WHERE id = :id AND status IN ('pending', 'running')
 RETURNING spawned_session_label;
 
 -- name: link_spawned
-UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL;
+UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL
+RETURNING id;
 
 -- name: abandon_calls
 -- The calls of a turn that ended before them.

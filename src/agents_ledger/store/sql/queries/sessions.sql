@@ -20,7 +20,8 @@ VALUES (:id, :session_label, :thread_id, :changed_at, :from_thread_id, :reason);
 -- name: point_session
 -- Moves the pointer, if it still is where the mover thinks it is.
 UPDATE sessions SET thread_id = :thread_id, updated_at = :at
-WHERE label = :label AND (thread_id = :expected OR (thread_id IS NULL AND CAST(:expected AS TEXT) IS NULL));
+WHERE label = :label AND (thread_id = :expected OR (thread_id IS NULL AND CAST(:expected AS TEXT) IS NULL))
+RETURNING label;
 
 -- name: set_status
 UPDATE sessions SET status = :status, updated_at = :at WHERE label = :label;
