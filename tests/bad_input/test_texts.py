@@ -95,7 +95,7 @@ def test_a_turn_and_a_compaction_keep_odd_text_in_every_field(ledger: Ledger) ->
     record = ledger.get(done)
     assert record.compaction is not None
     assert (record.compaction.summary, record.compaction.model, record.compaction.trigger) == (VIEW,) * 3
-    assert list(originals_of(record, done).values()) == [BYTES] * 4
+    assert list(originals_of(record, done).values()) == [BYTES] * 6
     assert ledger.verify().findings == []
 
 
