@@ -31,7 +31,7 @@ golden: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench
 
-# the long version of the tests: 5,000 kills, 100,000 examples of the state machine
+# the long version of the tests: 5,000 kills, 10,000 examples of the state machine
 soak: $(VENV)/.dev
 	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine
 

@@ -2,40 +2,99 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
+
+import apsw
 
 from agents_ledger import Ledger, Turn
 from bench.figures import Row, Setup, at_least, best, per_second, seconds
 from bench.ours import finished, open_ledger
-from bench.workload import turns_of
+from bench.workload import Exchange, turns_of
 
-TURN_BYTES, SMALL_BYTES = 12_250, 3_000
+TURN_BYTES = 12_250
 _THREADS = 16
+_SYNC_S = 0.002
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a turn is like."""
+
+    name: str
+    size: int
+    steps: int
+
+    def turns(self, count: int) -> list[Exchange]:
+        """So many of them."""
+        return turns_of(self.size, count, self.steps)
+
+
+CHAT = Shape("a chat turn (2 messages, 1.5 KB)", 1_500, 2)
+CODING = Shape("a coding turn (7 steps, 12 KB)", TURN_BYTES, 7)
 
 
 def durable_rows(setup: Setup) -> Iterator[Row]:
     """One finished turn after the other, each durable, all of them searchable at the end."""
-    speed, floor = _against_floor(setup, TURN_BYTES)
-    yield at_least(
-        "durable", "turns of 12 KB", per_second(speed), f"{per_second(floor)} write + fdatasync", speed / floor, 0.4
-    )
-    speed, floor = _against_floor(setup, SMALL_BYTES)
-    yield Row("durable", "turns of 3 KB", per_second(speed), f"{per_second(floor)} write + fdatasync", speed / floor)
+    for shape in (CHAT, CODING):
+        speed, floor = _against_floor(setup, shape)
+        held = f"{per_second(floor)} write + fdatasync"
+        yield at_least("durable", shape.name, per_second(speed), held, speed / floor, 0.4)
 
 
 def thread_rows(setup: Setup) -> Iterator[Row]:
     """16 threads, a session each, against one thread that writes the same sessions."""
-    turns = [finished(turn) for turn in turns_of(TURN_BYTES, setup.pick(640, 160))]
+    for shape in (CHAT, CODING):
+        one, many = _one_and_many(setup, shape, setup.pick(640, 160), setup.pick(5, 2))
+        yield at_least("threads", f"16 x {shape.name}", *_speeds(many, one), one / many, 2.0)
+    with _slow_disk():
+        one, many = _one_and_many(setup, CHAT, setup.pick(320, 96), 1)
+    yield Row("threads", f"the same, a sync takes {_SYNC_S * 1000:g} ms more", *_speeds(many, one), one / many)
+
+
+def _one_and_many(setup: Setup, shape: Shape, count: int, rounds: int) -> tuple[float, float]:
+    """Seconds a turn, by one thread and by many."""
+    turns = [finished(turn) for turn in shape.turns(count)]
     one, many = best(
-        setup.pick(5, 2),
+        rounds,
         lambda: _with_ledger(setup, lambda ledger: _in_threads(ledger, turns, 1)),
         lambda: _with_ledger(setup, lambda ledger: _in_threads(ledger, turns, _THREADS)),
     )
-    speeds = len(turns) / many, len(turns) / one
-    yield at_least(
-        "threads", f"{_THREADS} threads", per_second(speeds[0]), f"{per_second(speeds[1])} one thread", one / many, 2.0
-    )
+    return one / count, many / count
+
+
+def _speeds(ours: float, other: float) -> tuple[str, str]:
+    return per_second(1 / ours), f"{per_second(1 / other)} one thread"
+
+
+@contextmanager
+def _slow_disk() -> Iterator[None]:
+    """Files whose syncs take a little longer, as on a disk without a protected cache."""
+    before = apsw.vfs_names()[0]
+    slow = _SlowDisk()
+    apsw.set_default_vfs("slow")
+    try:
+        yield
+    finally:
+        apsw.set_default_vfs(before)
+        slow.unregister()
+
+
+class _SlowDisk(apsw.VFS):
+    def __init__(self) -> None:
+        super().__init__("slow", base="unix")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "_SlowFile":  # noqa: N802 - apsw's name
+        return _SlowFile("unix", name, flags)
+
+
+class _SlowFile(apsw.VFSFile):
+    def xSync(self, flags: int) -> None:  # noqa: N802 - apsw's name
+        super().xSync(flags)
+        time.sleep(_SYNC_S)
 
 
 def postgres_rows(setup: Setup) -> Iterator[Row]:
@@ -63,8 +122,8 @@ def postgres_rows(setup: Setup) -> Iterator[Row]:
     yield Row("postgres", f"PostgreSQL, {_THREADS} threads", per_second(len(turns) / together), held, sqlite / together)
 
 
-def _against_floor(setup: Setup, size: int) -> tuple[float, float]:
-    exchanges = turns_of(size, setup.pick(600, 150))
+def _against_floor(setup: Setup, shape: Shape) -> tuple[float, float]:
+    exchanges = shape.turns(setup.pick(600, 150))
     turns = [finished(exchange) for exchange in exchanges]
     texts = ["".join(step.text for step in exchange).encode() for exchange in exchanges]
     ours, floor = best(

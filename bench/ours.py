@@ -63,7 +63,7 @@ class Whole:
 
 
 class Live(Whole):
-    """Ours, a durable commit for each step, and one more for the end of the turn."""
+    """Ours, a durable commit for each step; the last one ends the turn."""
 
     name = "ours, live"
 
@@ -78,6 +78,7 @@ class Live(Whole):
                     running[step.call_id] = turn.call(step.tool, {"input": step.text}, id=step.call_id)
                 elif step.kind == "result":
                     running[step.call_id].complete(step.text)
+                elif step.kind == "answer":
+                    turn.answer(step.text, usage=_USAGE)
                 else:
                     turn.reply(step.text)
-            turn.count(_USAGE)

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from agents_ledger import CodeBlock, Env, File, Ledger, Lint, Message, Turn, Usage
-from agents_ledger.errors import HeadMoved, LeaseLost, SessionArchived, TurnIsSealed
+from agents_ledger.errors import HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 from tests.crash.processes import outcome_of
@@ -291,3 +291,23 @@ def test_a_turn_begins_on_an_alias_and_not_on_an_archived_session(ledger: Ledger
     with pytest.raises(HeadMoved, match="nothing was written"):
         ledger.turn("main", "z", expect=first)
     assert ledger.counts()["live"] == 0
+
+
+def test_an_answer_ends_the_turn_in_one_step(ledger: Ledger) -> None:
+    with ledger.turn("main", "Why?") as turn:
+        turn.call("Read", {"path": "a"}).complete("x")
+        assert turn.answer("Because.", thinking="hm", usage=Usage(output=7)) == turn.id
+    record = ledger.get(turn.id)
+    assert [(row.role, row.content, row.sequence) for row in record.messages] == [
+        ("user", "Why?", 0),
+        ("assistant", "Because.", 1),
+    ]
+    assert (record.turn.status, record.turn.output_tokens) == ("completed", 7)
+    assert record.turn.response_message_id == record.messages[1].id
+    open_call = ledger.turn("main", "And?")
+    open_call.call("Read")
+    with pytest.raises(UnresolvedCalls):
+        open_call.answer("Too early.")
+    assert [row.content for row in ledger.get(open_call.id).messages] == ["And?"]
+    open_call.fail("gave up")
+    assert ledger.verify().is_good

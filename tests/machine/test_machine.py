@@ -1,4 +1,4 @@
-"""The state machine on both databases: 500 histories of 50 steps each (100,000 examples with SOAK=1)."""
+"""The state machine on both databases: 500 histories of 50 steps each (10,000 with SOAK=1)."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from tests.machine.machine import LedgerMachine
 from tests.support.databases import PostgresServer
 
 SOAK = bool(os.environ.get("SOAK"))
-EXAMPLES = 100_000 if SOAK else 500
+EXAMPLES = 10_000 if SOAK else 500
 STEPS = 50
 PROFILE = settings(
     max_examples=EXAMPLES,

@@ -114,6 +114,10 @@ class AsyncTurn:
         """Records a tool call as it starts."""
         return AsyncCall(self._ledger, await self._ledger.on_thread(self.live.call, tool, params, **given))
 
+    async def answer(self, content: str | None = None, **given: Any) -> str:
+        """The last words and the end of the turn."""
+        return await self._ledger.on_thread(self.live.answer, content, **given)
+
     def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
         self.live.count(usage)

@@ -137,6 +137,20 @@ class LiveTurn:
             raise BadInput("permissions must be plain JSON")
         self._permissions_used = text
 
+    def answer(
+        self,
+        content: str | None = None,
+        *,
+        thinking: str | None = None,
+        usage: Usage | None = None,
+        **details: Any,  # the other fields of Message
+    ) -> str:
+        """The last words and the end of the turn, in one durable step; gives the turn's id (see `complete`)."""
+        with self._lock:
+            if usage is not None:
+                self.count(usage)
+            return self._complete(Message("assistant", content, thinking=thinking, **details))
+
     def complete(self, usage: Usage | None = None) -> str:
         """Seals the turn and moves the session to it; gives its id.
 
@@ -145,11 +159,7 @@ class LiveTurn:
         with self._lock:
             if usage is not None:
                 self.count(usage)
-            moved = self._finish("completed", None)
-            if not moved:
-                actual = self._ledger.session(self.session).thread_id
-                raise HeadMoved(self.session, self.parent_id, actual, self.id)
-            return self.id
+            return self._complete()
 
     def fail(self, reason: str) -> str:
         """Seals the turn as failed, with the reason; open calls are abandoned. Gives its id."""
@@ -293,12 +303,20 @@ class LiveTurn:
         self._draft = None
         return message_id
 
-    def _finish(self, status: str, error: str | None) -> bool:
+    def _complete(self, last: Message | None = None) -> str:
+        if not self._finish("completed", None, last):
+            actual = self._ledger.session(self.session).thread_id
+            raise HeadMoved(self.session, self.parent_id, actual, self.id)
+        return self.id
+
+    def _finish(self, status: str, error: str | None, last: Message | None = None) -> bool:
         self._require_open()
 
         def body(tx: Tx) -> bool:
             self._hold(tx)
             self._flush_draft(tx)
+            if last is not None:
+                self._insert_message(tx, last)
             return closing.finish(tx, self._env, self._held, status, error, self._usage, self._permissions_used)
 
         moved = self._ledger.database.write(body)

@@ -299,7 +299,7 @@ class SqliteDatabase(Database):
         if readonly:
             connection.execute("PRAGMA query_only=ON")
         else:
-            connection.execute("PRAGMA wal_autocheckpoint=4000; PRAGMA journal_size_limit=67108864")
+            connection.execute("PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864")
         return connection
 
 
