@@ -11,7 +11,7 @@ def test_alone_it_says_what_it_knows_and_what_to_do_next(ldg: Ldg) -> None:
     said = ldg.text()
     assert ldg.url in said
     assert "3 sessions, 13 turns" in said
-    assert "ldg tree fix-login" in said
+    assert f"ldg --db {ldg.url} tree fix-login" in said  # as it was called
     known = ldg.json()
     assert known["exists"]
     assert known["counts"]["turns"] == 13
@@ -25,7 +25,7 @@ def test_alone_without_a_ledger_it_says_how_to_get_one(tmp_path: object) -> None
 
 
 def test_an_empty_ledger_is_no_problem(empty: Ldg) -> None:
-    assert "ldg demo" in empty.text()
+    assert f"ldg --db {empty.url} demo" in empty.text()
     assert "No sessions" in empty.text("sessions")
     assert "no turns yet" in empty.text("tree")
     assert empty.json("tree") == {"trees": [], "more": False}

@@ -11,11 +11,11 @@ from agents_ledger.errors import NotFound
 from agents_ledger.ledger import Env, Ledger
 
 _NEXT = (
-    (f"ldg tree {MAIN}", "the tree of turns, with its forks"),
-    (f"ldg show {MAIN} --thinking", "what was said, thought and done"),
-    (f"ldg history {MAIN}", "how its pointer moved: rewound, and on again"),
-    ("ldg context another-way", "what an agent would see there"),
-    ("ldg sql 'SELECT tool_name, status, count(*) FROM tool_calls GROUP BY 1, 2'", "your own questions"),
+    (f"tree {MAIN}", "the tree of turns, with its forks"),
+    (f"show {MAIN} --thinking", "what was said, thought and done"),
+    (f"history {MAIN}", "how its pointer moved: rewound, and on again"),
+    ("context another-way", "what an agent would see there"),
+    ("sql 'SELECT tool_name, status, count(*) FROM tool_calls GROUP BY 1, 2'", "your own questions"),
 )
 
 
@@ -54,5 +54,5 @@ def _say(opened: Door, ledger: Ledger, added: int) -> None:
     screen.line()
     screen.line("Now try:")
     for command, gives in _NEXT:
-        screen.line("  ", (command, "bold cyan"))
+        screen.line("  ", (f"{opened.ldg} {command}", "bold cyan"))
         screen.line(f"      {gives}")

@@ -1,5 +1,6 @@
 """What every command has: `--db`, `--json`, and the way to the ledger. Loads nothing but click."""
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -25,6 +26,11 @@ class Door:
     def url(self) -> str:
         """The ledger's URL."""
         return config.ledger_url(self.db)
+
+    @property
+    def ldg(self) -> str:
+        """The command as it must be typed to come here again: with `--db`, if that was given."""
+        return f"ldg --db {shlex.quote(self.db)}" if self.db else "ldg"
 
     def reading(self) -> "Ledger":
         """The ledger, opened read-only."""

@@ -23,10 +23,10 @@ def overview(opened: Door) -> None:
             newest = [session_line(line) for line in ledger.sessions(limit=_NEWEST)]
             answer({"db": ledger.database.url, "exists": True, "counts": ledger.counts(), "sessions": newest})
         else:
-            _print(ledger, Screen())
+            _print(ledger, Screen(), opened.ldg)
 
 
-def _print(ledger: Ledger, screen: Screen) -> None:
+def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     counts = ledger.counts()
     screen.line(("Agents Ledger", "bold"), "  ", (ledger.database.url, "dim"))
     live = f", {counts['live']:,} live now" if counts["live"] else ""
@@ -35,7 +35,7 @@ def _print(ledger: Ledger, screen: Screen) -> None:
     screen.line(f"{known[0]}, {known[1]}{live} ({inside[0]}, {inside[1]})")
     screen.line()
     if not counts["sessions"]:
-        _print_next(screen, _EMPTY)
+        _print_next(screen, ldg, _EMPTY)
         return
     found = ledger.sessions(limit=_NEWEST)
     print_sessions(screen, found)
@@ -43,18 +43,19 @@ def _print(ledger: Ledger, screen: Screen) -> None:
     label = quoted(found[0].session.label)
     _print_next(
         screen,
+        ldg,
         (
-            (f"ldg tree {label}", "the tree of turns, with its forks"),
-            (f"ldg show {label}", "what was said and done"),
-            ("ldg verify", "whether everything is as it was written"),
-            ("ldg --help", "everything else"),
+            (f"tree {label}", "the tree of turns, with its forks"),
+            (f"show {label}", "what was said and done"),
+            ("verify", "whether everything is as it was written"),
+            ("--help", "everything else"),
         ),
     )
 
 
 _EMPTY = (
-    ("ldg demo", "fills it with a conversation to look at"),
-    ("ldg --help", "shows what else there is"),
+    ("demo", "fills it with a conversation to look at"),
+    ("--help", "shows what else there is"),
 )
 
 
@@ -66,11 +67,11 @@ def _nothing_yet(opened: Door) -> None:
     screen.line(("Agents Ledger", "bold"), "  ", (opened.url, "dim"))
     screen.line("There is no ledger here yet.")
     screen.line()
-    _print_next(screen, _EMPTY)
+    _print_next(screen, opened.ldg, _EMPTY)
 
 
-def _print_next(screen: Screen, steps: tuple[tuple[str, str], ...]) -> None:
+def _print_next(screen: Screen, ldg: str, steps: tuple[tuple[str, str], ...]) -> None:
     width = max(len(command) for command, _ in steps)
     for command, gives in steps:
-        parts: list[Part] = ["  ", (command.ljust(width), "bold cyan"), f"  {gives}"]
+        parts: list[Part] = ["  ", (f"{ldg} {command.ljust(width)}", "bold cyan"), f"  {gives}"]
         screen.line(*parts)
