@@ -213,10 +213,21 @@ def test_the_index_feeds_itself_when_enough_has_come_together(ledger: Ledger) ->
 def test_the_index_feeds_itself_whatever_else_is_logged_between_the_turns(ledger: Ledger) -> None:
     turn = Turn(messages=(Message("user", "forkword"),))
     root = ledger.append("main", turn)
-    for number in range(search.BATCH // 2):  # four log entries each: session, move, seal, move
+    for number in range(search.BATCH):  # four log entries each: session, move, seal, move
         ledger.fork(root, f"fork-{number}")
         ledger.append(f"fork-{number}", turn)
-    assert len(matches(ledger, "forkword")) > search.BATCH // 8
+    assert len(matches(ledger, "forkword")) == search.BATCH
+
+
+def test_words_beyond_what_an_index_holds_keep_no_turn_from_being_sealed(ledger: Ledger) -> None:
+    many = " ".join(f"词{number}" for number in range(200_000))
+    ledger.append(
+        "main", Turn(messages=(Message("user", many, thinking=many),), calls=(Call("T", many, many, error=many),))
+    )
+    for number in range(search.BATCH + 1):
+        ledger.append("main", Turn(messages=(Message("user", f"after{number}"),)))
+    assert len(matches(ledger, "after7")) == 1
+    assert ledger.verify().is_good
 
 
 def test_a_live_turn_is_not_found_before_it_is_sealed(ledger: Ledger) -> None:

@@ -312,6 +312,8 @@ class LedgerMachine(RuleBasedStateMachine):
             _refused(UnresolvedCalls, turn.complete)
             self._after()
             return
+        elif session.status != "active":
+            _refused(SessionArchived, turn.complete)
         elif session.head != known.parent:
             _refused(HeadMoved, turn.complete)
         else:
@@ -410,7 +412,7 @@ class LedgerMachine(RuleBasedStateMachine):
         known, session = self.model.turns[turn_id], self.model.sessions[label]
         known.is_live, known.status = False, status
         self.model.seq += 1
-        if session.head == known.parent:
+        if session.head == known.parent and session.status == "active":
             self.model.seq += 1
             session.moves.append(ModelMove(self.model.seq, self.clock, session.head, turn_id, reason))
         self._freeze(turn_id)

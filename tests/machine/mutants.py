@@ -50,7 +50,7 @@ MUTANTS = [
     Mutant(
         "a live turn moves its session even if that has moved on",
         "ledger/moves.py",
-        "    if row is None or row[1] != expected:\n        return None\n    return move(tx, label, expected, to, reason, at)",
+        '    if row is None or row[1] != expected or row[-1] != "active":\n        return None\n    return move(tx, label, expected, to, reason, at)',
         "    if row is None:\n        return None\n    return move(tx, label, row[1], to, reason, at)",
     ),
     Mutant(
@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         "the context keeps the turn before the first kept one",
         "ledger/context.py",
-        "threads.path(tx, turn.id, first.depth, at - 1)",
-        "threads.path(tx, turn.id, first.depth - 1, at - 1)",
+        "threads.path(tx, turn.id, first, at - 1)",
+        "threads.path(tx, turn.id, first - 1, at - 1)",
     ),
     Mutant(
         "an older system prompt wins",
@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant(
         "a lost lease goes unnoticed",
         "ledger/live.py",
-        '        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token):\n',
-        '        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token) and not self.id:\n',
+        '        if tx.value("holds_lease", turn_id=self.id, token=self._held.token):\n',
+        '        if tx.value("holds_lease", turn_id=self.id, token=self._held.token) or self.id:\n',
     ),
     Mutant(
         "the same id with other content is taken for the same turn",
@@ -152,8 +152,8 @@ MUTANTS = [
     Mutant(
         "the spawning call does not name its subagent",
         "store/sql/queries/content.sql",
-        "UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL\n",
-        "UPDATE tool_calls SET spawned_session_label = NULL WHERE id = :id AND :label = :label\n",
+        "UPDATE tool_calls SET spawned_session_label = :label\n",
+        "UPDATE tool_calls SET spawned_session_label = CASE WHEN :label = '' THEN '' END\n",
     ),
     Mutant(
         "the parent's hash is left out of the seal",

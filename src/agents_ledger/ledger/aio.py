@@ -5,7 +5,7 @@ Concurrent tasks share commits, as threads do.
 
 import asyncio
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -32,13 +32,14 @@ class AsyncLedger:
     async def open(cls, url: str, *, readonly: bool = False) -> Self:
         """Opens (or makes) a ledger by its URL."""
         threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="ledger")
-        loop = asyncio.get_running_loop()
+        opening = threads.submit(Ledger.open, url, readonly=readonly)
         try:
-            ledger = await loop.run_in_executor(threads, partial(Ledger.open, url, readonly=readonly))
+            return cls(await asyncio.shield(asyncio.wrap_future(opening)), threads)
         except BaseException:
+            # cancelled while it was opened: what comes is closed as soon as it is there
+            opening.add_done_callback(_close_unwanted)
             threads.shutdown(wait=False)
             raise
-        return cls(ledger, threads)
 
     async def do(self, verb: Callable[Concatenate[Ledger, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Any verb of `Ledger`, awaited."""
@@ -70,8 +71,10 @@ class AsyncLedger:
 
     async def close(self) -> None:
         """Ends everything."""
-        await self.do(Ledger.close)
-        self._threads.shutdown(wait=False)
+        try:
+            await asyncio.shield(asyncio.ensure_future(self.do(Ledger.close)))
+        finally:
+            self._threads.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:
         return self
@@ -88,6 +91,11 @@ class AsyncLedger:
         """Runs a blocking call that nobody waits for (nothing, if the ledger is closed already)."""
         with suppress(RuntimeError):
             self._threads.submit(work)
+
+
+def _close_unwanted(opening: "Future[Ledger]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 class AsyncTurn:
@@ -118,13 +126,13 @@ class AsyncTurn:
         """The last words and the end of the turn."""
         return await self._ledger.on_thread(self.live.answer, content, **given)
 
-    def count(self, usage: Usage) -> None:
+    async def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
-        self.live.count(usage)
+        await self._ledger.on_thread(self.live.count, usage)
 
-    def use_permissions(self, permissions: Any) -> None:
+    async def use_permissions(self, permissions: Any) -> None:
         """Says which permissions were exercised (kept when the turn ends)."""
-        self.live.use_permissions(permissions)
+        await self._ledger.on_thread(self.live.use_permissions, permissions)
 
     async def complete(self, usage: Usage | None = None) -> str:
         """Seals the turn and moves the session to it."""

@@ -1,7 +1,7 @@
 """The seed's "on every new turn", as parts of one transaction."""
 
 from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
-from agents_ledger.ledger import compact, log, moves, search, sessions
+from agents_ledger.ledger import compact, log, moves, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.moves import HEAD, Head
@@ -15,22 +15,22 @@ def append(
     tx: Tx, env: Env, label: str, given: Prepared, origin: sessions.Origin, expect: str | Head | None = HEAD
 ) -> str:
     """Appends a finished turn to a session: all of it or nothing. Gives the turn's id."""
-    session = sessions.ensure(tx, env, label, origin)
     turn_id = given.record.turn.id
     if is_known(tx, given):
+        _require_in_session(tx, label, turn_id)
         return turn_id
+    session = sessions.ensure(tx, env, label, origin)
     if not isinstance(expect, Head) and session.thread_id != expect:
         raise HeadMoved(session.label, expect, session.thread_id, None)
     seq = _insert_sealed(tx, given, session.thread_id, env.now())
-    last = moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
-    search.catch_up_if_due(tx, last)
+    moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
     return turn_id
 
 
 def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
     """Adds a finished turn to the tree without moving any session."""
     if not is_known(tx, given, parent_id):
-        search.catch_up_if_due(tx, _insert_sealed(tx, given, parent_id, env.now()))
+        _insert_sealed(tx, given, parent_id, env.now())
     return given.record.turn.id
 
 
@@ -44,6 +44,14 @@ def is_known(tx: Tx, given: Prepared, parent_id: str | Head | None = HEAD) -> bo
     if moved or content_digest(kept) != content_digest(given.record):
         raise ContentDiffers(f"turn {turn_id} is in the ledger with other content: give the new one another id")
     return True
+
+
+def _require_in_session(tx: Tx, label: str, turn_id: str) -> None:
+    session = sessions.resolve(tx, label)
+    if session is None or session.label not in threads.including(tx, turn_id):
+        raise ContentDiffers(
+            f"turn {turn_id} is in the ledger, but not in session {label!r}: fork it there, or give it another id"
+        )
 
 
 def place_under(tx: Tx, parent_id: str | None, turn_id: str) -> Place:
@@ -78,11 +86,10 @@ def insert_parts(tx: Tx, record: Record | Builder) -> None:
             tx.run_all(name, rows)
 
 
-def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> int:
-    """Closes a live turn for good; gives the number of the log entry."""
-    seq = _seal(tx, committed(record, env), parent_hash, env.now())
+def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> None:
+    """Closes a live turn for good."""
+    _seal(tx, committed(record, env), parent_hash, env.now())
     tx.run_all("seal_turn", [record.turn])
-    return seq
 
 
 def _insert_sealed(tx: Tx, given: Prepared, parent_id: str | None, now: int) -> int:

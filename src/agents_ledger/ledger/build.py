@@ -119,6 +119,8 @@ class Builder:
         """A row of `turns` that has no place and no outcome yet."""
         row_id = self.turn_id
         tools = None if settings.tools is None else list(settings.tools)
+        if tools is not None and not all(isinstance(tool, str) for tool in tools):
+            raise BadInput("tools must be a list of names")
         return TurnRow(
             id=row_id,
             parent_turn_id=None,

@@ -1,6 +1,6 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
-from agents_ledger.ledger import append, lease, moves, search, sessions
+from agents_ledger.ledger import append, lease, moves, sessions
 from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
@@ -32,10 +32,9 @@ def finish(
     place = _place_of(tx, record)
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
-    seq = append.seal_live(tx, env, record, place.parent_hash)
+    append.seal_live(tx, env, record, place.parent_hash)
     tx.run("drop_lease", turn_id=held.turn_id)
     moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now)
-    search.catch_up_if_due(tx, moved or seq)
     return moved is not None
 
 

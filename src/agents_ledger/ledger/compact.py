@@ -1,11 +1,10 @@
 """Compaction as a turn: what may be summarised, and what is kept."""
 
-import msgspec
-
 from agents_ledger.errors import BadInput, NotAllowed
 from agents_ledger.ledger import threads
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.rows import CompactionRow
+from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
 
@@ -52,7 +51,7 @@ def keep_last(tx: Tx, head: str, keep: int) -> tuple[str, str | None]:
 
 def kept_ids(row: CompactionRow) -> list[str] | None:
     """The kept turns that were picked one by one, if they were."""
-    return None if row.kept_json is None else msgspec.json.decode(row.kept_json, type=list[str])
+    return None if row.kept_json is None else list(read_json(row.kept_json))
 
 
 def _on_path(tx: Tx, head: str, turn_id: str, what: str) -> int:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from agents_ledger.ledger import compact, threads
 from agents_ledger.ledger.records import read_turn, spoken
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
-from agents_ledger.model.texts import read_json
+from agents_ledger.model.texts import json_text, read_json
 from agents_ledger.store import Tx
 
 
@@ -59,6 +59,8 @@ def as_text(context: Context) -> str:
         lines += ["[system]", message.content or "", ""]
     if context.summary is not None:
         lines += ["[summary of earlier turns]", context.summary, ""]
+    if context.replacement is not None:
+        lines += ["[context as the agent wrote it down]", json_text(context.replacement, "replacement")[0], ""]
     for turn in context.turns:
         for step in in_order(turn.messages, turn.calls):
             lines += _call_lines(step) if isinstance(step, CallRow) else [f"[{step.role}]", step.content or "", ""]
@@ -100,10 +102,12 @@ def _kept(tx: Tx, turn: TurnRow, row: CompactionRow, at: int) -> Iterator[Contex
         turns = sorted((read_turn(tx, turn_id) for turn_id in picked), key=lambda kept: kept.depth)
         for record in spoken(tx, turns):
             yield _contribution(record)
-    elif row.first_kept_turn_id is not None:
-        first = read_turn(tx, row.first_kept_turn_id)
-        for record in spoken(tx, list(threads.path(tx, turn.id, first.depth, at - 1))):
-            is_cut = record.turn.id == first.id
+    else:
+        first = read_turn(tx, row.summarized_through_turn_id).depth + 1
+        if row.first_kept_turn_id is not None:
+            first = read_turn(tx, row.first_kept_turn_id).depth
+        for record in spoken(tx, list(threads.path(tx, turn.id, first, at - 1))):
+            is_cut = record.turn.id == row.first_kept_turn_id
             yield _contribution(record, row.first_kept_message_id if is_cut else None)
 
 

@@ -13,10 +13,20 @@ TTL_MS = 60_000
 _BEATS = 3  # renewals within a lease's life
 
 
+_open_writers: set[str] = set()  # the ledgers that are open in this process
+
+
 def writer_name() -> str:
-    """This process, so that another one on the same machine can tell whether it is alive."""
+    """This ledger of this process, so that others on the same machine can tell whether it is alive."""
     pid = os.getpid()
-    return f"{_machine()}|{pid}|{_started(pid)}|{os.urandom(4).hex()}"
+    name = f"{_machine()}|{pid}|{_started(pid)}|{os.urandom(4).hex()}"
+    _open_writers.add(name)
+    return name
+
+
+def retire(name: str) -> None:
+    """A ledger is closed: what it left behind is nobody's."""
+    _open_writers.discard(name)
 
 
 def is_dead(lease: LeaseRow, now: int) -> bool:
@@ -26,7 +36,10 @@ def is_dead(lease: LeaseRow, now: int) -> bool:
     """
     machine, pid, started, _ = lease.writer.split("|")
     if machine == _machine():
-        return _started(int(pid)) != started
+        if int(pid) == os.getpid():
+            return lease.writer not in _open_writers
+        now_started = _started(int(pid))
+        return now_started not in (started, "running")
     return lease.expires_at < now
 
 
@@ -75,15 +88,15 @@ def _started(pid: int) -> str:
     """When a process started (in clock ticks after boot); '' if it is not there."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except FileNotFoundError:
+        return _running(pid)
     except OSError:
-        return _alive_elsewhere(pid)
+        return "running"  # it is there, but hidden from us
     return "" if fields[0] == b"Z" else fields[19].decode()
 
 
-def _alive_elsewhere(pid: int) -> str:
-    """The same on systems without /proc, without the start time."""
-    if Path("/proc/self/stat").exists():
-        return ""
+def _running(pid: int) -> str:
+    """The same where /proc does not tell: not there, or running since an unknown time."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

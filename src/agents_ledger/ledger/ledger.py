@@ -1,6 +1,7 @@
 """The ledger: what one can do with it. Each verb is one transaction or one snapshot."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Self
 
 import msgspec
@@ -26,6 +27,7 @@ from agents_ledger.ledger.opening import opened
 from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
+from agents_ledger.model.texts import read_json
 from agents_ledger.store import Database, Tx
 
 
@@ -37,6 +39,7 @@ class Ledger:
         self.env = env or Env()
         self.writer = lease.writer_name()
         self._live: dict[str, LiveTurn] = {}
+        self._unindexed = 0
         self._heartbeat = lease.Heartbeat(self._renew)
         self.recovered: list[str] = [] if database.readonly else self.recover()
 
@@ -58,6 +61,7 @@ class Ledger:
             except LedgerError:
                 continue  # its lease is left behind; the next opener closes the turn
         self._heartbeat.stop()
+        lease.retire(self.writer)
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -117,12 +121,16 @@ class Ledger:
         """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
         where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
         given = prepare(turn, self.env)
-        return self.database.write(lambda tx: append.append(tx, self.env, session, given, where, expect))
+        turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, given, where, expect))
+        self._sealed_one()
+        return turn_id
 
     def branch(self, parent_turn_id: str | None, turn: Turn) -> str:
         """Adds a finished turn to the tree without moving any session; gives its id."""
         given = prepare(turn, self.env)
-        return self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, given))
+        turn_id = self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, given))
+        self._sealed_one()
+        return turn_id
 
     def compact(
         self,
@@ -292,11 +300,7 @@ class Ledger:
     def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
         with self.database.read() as tx:
-            found = [
-                row[0]
-                for row in tx.rows("tools_outside", turn_id=turn_id)
-                if row[2] not in msgspec.json.decode(row[5], type=list[str])
-            ]
+            found = [row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in read_json(row[5])]
             return [CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
 
     def counts(self) -> dict[str, int]:
@@ -330,7 +334,16 @@ class Ledger:
 
     def unwatch(self, turn: LiveTurn) -> None:
         """A live turn has ended (called by the turn itself)."""
-        self._live.pop(turn.id, None)
+        if self._live.pop(turn.id, None) is not None:
+            self._sealed_one()
+
+    def _sealed_one(self) -> None:
+        """Feeds the search index from time to time: by itself, so that no word can keep a turn from being sealed."""
+        self._unindexed += 1
+        if self._unindexed >= search.BATCH:
+            self._unindexed = 0
+            with suppress(LedgerError):  # the next batch or a search takes it up again
+                self.index()
 
     def _renew(self) -> None:
         if self._live:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, TurnIsSealed, UnresolvedCalls
+from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.ledger import append, closing, lease, sessions
 from agents_ledger.ledger.build import Builder, Place, settle
 from agents_ledger.ledger.moves import HEAD, Head
+from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
 from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, OriginalRow
 from agents_ledger.model.texts import integer, json_text, readable
@@ -48,8 +49,6 @@ class LiveTurn:
         self._permissions_used: str | None = None
         self._draft: _Draft | None = None
         self._status = "pending"
-        self._messages = 0
-        self._calls = 0
         self._last_assistant: str | None = None
         self.id = self._env.new_id(None)
         self._held, self._place = ledger.database.write(
@@ -103,7 +102,11 @@ class LiveTurn:
                 self._draft = _Draft(row.id, text, thinking)
                 return row.id
             if self._draft.add(text, thinking):
-                self._write(lambda _: None)
+                try:
+                    self._write(lambda _: None)
+                except BaseException:
+                    self._draft.take_back(text, thinking)  # whoever tries again says it again
+                    raise
             return self._draft.message_id
 
     def call(
@@ -118,7 +121,6 @@ class LiveTurn:
         with self._lock:
             made = Call(tool, params, status=status, native_id=id)
             row = self._write(lambda tx: self._insert_call(tx, made))
-            self._calls += 1
             return LiveCall(self, row)
 
     def count(self, usage: Usage) -> None:
@@ -185,7 +187,6 @@ class LiveTurn:
 
     def _add_message(self, message: Message) -> MessageRow:
         row = self._write(lambda tx: self._insert_message(tx, message))
-        self._messages += 1
         if message.role == "assistant":
             self._last_assistant = row.id
         return row
@@ -201,7 +202,7 @@ class LiveTurn:
         """A subagent's session, linked with the call that starts it, both ways."""
         with self._lock:
             link = Spawn(self.session, self.id, call_id, task)
-            return self._write(lambda tx: self._spawn(tx, call_id, label, link))
+            return self._write(lambda tx: self._spawn(tx, label, link))
 
     # inside a transaction
 
@@ -226,7 +227,6 @@ class LiveTurn:
         settle(builder.record(turn), place)
         tx.run_all("insert_turn", [turn])
         append.insert_parts(tx, builder)
-        self._messages = len(messages)
         expires = now + lease.TTL_MS
         held = LeaseRow(self.id, session.label, self._ledger.writer, self._env.new_id(None), expires)
         tx.run_all("insert_lease", [held])
@@ -250,20 +250,24 @@ class LiveTurn:
         return done
 
     def _hold(self, tx: Tx) -> None:
-        if not tx.value("holds_lease", turn_id=self.id, token=self._held.token):
-            raise LeaseLost(
-                f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn"
-            )
+        if tx.value("holds_lease", turn_id=self.id, token=self._held.token):
+            return
+        turn = read_turn(tx, self.id)
+        self._status = turn.status
+        self._ledger.unwatch(self)
+        if turn.status == "completed" or not (turn.error or "").startswith("interrupted: its writer"):
+            raise TurnIsSealed(f"turn {self.id} is {turn.status} already: begin a new one")
+        raise LeaseLost(f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn")
 
     def _insert_message(self, tx: Tx, message: Message) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.message(message, self._messages, self._env.now())
+        row = builder.message(message, tx.value("next_message", turn_id=self.id), self._env.now())
         append.insert_parts(tx, builder)
         return row
 
     def _insert_call(self, tx: Tx, call: Call) -> CallRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.call(call, self._calls, self._last_assistant, self._env.now())
+        row = builder.call(call, tx.value("next_call", turn_id=self.id), self._last_assistant, self._env.now())
         append.insert_parts(tx, builder)
         return row
 
@@ -287,9 +291,7 @@ class LiveTurn:
             outcome = "completed" if status == "completed" else "failed"
             sessions.set_task_status(tx, self._env, changed[0], outcome)
 
-    def _spawn(self, tx: Tx, call_id: str, label: str, link: Spawn) -> str:
-        if tx.value("link_spawned", id=call_id, label=label) is None:
-            raise TurnIsSealed(f"tool call {call_id} has started a subagent already")
+    def _spawn(self, tx: Tx, label: str, link: Spawn) -> str:
         return sessions.create(tx, self._env, label, sessions.Origin(spawn=link)).label
 
     def _flush_draft(self, tx: Tx) -> None:
@@ -305,9 +307,18 @@ class LiveTurn:
 
     def _complete(self, last: Message | None = None) -> str:
         if not self._finish("completed", None, last):
-            actual = self._ledger.session(self.session).thread_id
-            raise HeadMoved(self.session, self.parent_id, actual, self.id)
+            self._say_why_not_moved()
         return self.id
+
+    def _say_why_not_moved(self) -> None:
+        with self._ledger.database.read() as tx:
+            row = tx.first("session_by_label", label=self.session)
+        if row is not None and row[-1] != "active":
+            raise SessionArchived(
+                f"session {self.session!r} was put away meanwhile; your turn is kept as a branch: "
+                f"continue it with fork({self.id!r})"
+            )
+        raise HeadMoved(self.session, self.parent_id, None if row is None else row[1], self.id)
 
     def _finish(self, status: str, error: str | None, last: Message | None = None) -> bool:
         self._require_open()
@@ -382,6 +393,13 @@ class _Draft:
         # The larger the message, the rarer it is rewritten: the work stays linear in its length.
         large = self._waiting >= max(_FLUSH_CHARS, self._size // 8)
         return large or time.monotonic() - self._written_at >= _FLUSH_S
+
+    def take_back(self, text: str, thinking: str) -> None:
+        """Forgets the newest piece."""
+        self._text.pop()
+        self._thinking.pop()
+        self._waiting -= len(text) + len(thinking)
+        self._size -= len(text) + len(thinking)
 
     def write(self, tx: Tx, turn_id: str, root_id: str) -> None:
         content, lost = readable("".join(self._text))

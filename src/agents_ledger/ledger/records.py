@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from agents_ledger.errors import NotFound
-from agents_ledger.model.hashes import canon, parts
+from agents_ledger.model.hashes import canon, compaction_facts, parts
 from agents_ledger.model.rows import (
     CallRow,
     CodeBlockRow,
@@ -92,23 +93,19 @@ def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
 
 def content_digest(record: Record) -> bytes:
     """What a turn says, without ids, times of arrival and place: to tell the same turn from another one."""
-    turn = record.turn
+    turn, compaction = record.turn, record.compaction
+    tokens = [turn.input_tokens, turn.output_tokens, turn.cached_input_tokens, turn.cache_write_tokens]
+    said = [part for part in parts(record) if part.place not in ("file", "lint", "codeblock")]
     facts: list[object] = [
-        [
-            turn.turn_type,
-            turn.status,
-            turn.model,
-            turn.provider,
-            turn.role,
-            turn.toolset_name,
-            turn.total_tokens,
-        ],
-        [[row.role, row.source, row.sequence] for row in record.messages],
-        [[call.tool_name, call.status, call.sequence] for call in record.calls],
-        [[part.place, part.raw] for part in parts(record) if part.place not in ("file", "lint", "codeblock")],
-        [[file.kind, file.file_path, file.line_start] for file in record.files],
-        [[lint.file_path, lint.message, lint.severity] for lint in record.lints],
-        [[block.idx, block.content] for block in record.codeblocks],
+        [turn.turn_type, turn.status, turn.model, turn.provider, turn.role, turn.toolset_name, turn.native_id],
+        [*tokens, turn.reasoning_tokens, turn.total_tokens, turn.persona_id, turn.thread_key],
+        [[row.role, row.source, row.sequence, row.native_id] for row in record.messages],
+        [[call.tool_name, call.status, call.sequence, call.native_id] for call in record.calls],
+        [list(part) for part in said],
+        [list(astuple(file)[1:-1]) for file in record.files],
+        [list(astuple(lint)[1:-1]) for lint in record.lints],
+        [list(astuple(block)[1:-1]) for block in record.codeblocks],
+        None if compaction is None else [*compaction_facts(compaction)[:3], *compaction_facts(compaction)[4:]],
     ]
     return sha256(canon(facts)).digest()
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.errors import AliasCycle, BadInput, LabelTaken, NotFound, SessionArchived
+from agents_ledger.errors import AliasCycle, BadInput, LabelTaken, NotFound, SessionArchived, TurnIsSealed
 from agents_ledger.ledger import log
 from agents_ledger.ledger.env import Env
 from agents_ledger.model.entries import Spawn
@@ -71,6 +71,8 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """A new session without a head."""
     refuse_taken(tx, checked(label, "session label"))
     now, spawn = env.now(), origin.spawn
+    if spawn is not None:
+        _link(tx, label, spawn)
     row = SessionRow(
         label=label,
         thread_id=None,
@@ -100,6 +102,16 @@ def _key(text: str | None, what: str) -> str | None:
     if text is not None and readable(text)[1] is not None:
         raise BadInput(f"{text[:60]!r} can't be a {what}: pass text without NUL and lone surrogates")
     return text
+
+
+def _link(tx: Tx, label: str, spawn: Spawn) -> None:
+    """The spawning call names its subagent, before the subagent names the call."""
+    link = tx.value("link_spawned", id=spawn.spawn_tool_call_id, turn_id=spawn.parent_turn_id, label=label)
+    if link is None:
+        raise TurnIsSealed(
+            f"tool call {spawn.spawn_tool_call_id} has ended, has a subagent already, or is not of turn "
+            f"{spawn.parent_turn_id}: start a subagent from an open call"
+        )
 
 
 def refuse_taken(tx: Tx, label: str) -> None:

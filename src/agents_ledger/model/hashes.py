@@ -55,7 +55,7 @@ def turn_hash(record: Record, parent_hash: bytes | None, found: Sequence[Part], 
         parent_hash,
         [_message_facts(message) for message in record.messages],
         [_call_facts(call) for call in record.calls],
-        _compaction_facts(record.compaction) if record.compaction else None,
+        compaction_facts(record.compaction) if record.compaction else None,
         [part.place for part in found],
         commitments,
     ]
@@ -172,7 +172,8 @@ def _call_facts(row: CallRow) -> list[object]:
     ]
 
 
-def _compaction_facts(row: CompactionRow) -> list[object]:
+def compaction_facts(row: CompactionRow) -> list[object]:
+    """What is plain about a compaction; the fourth is the number of turns, which follows from its place."""
     return [
         row.summarized_through_turn_id,
         row.first_kept_turn_id,

@@ -106,6 +106,8 @@ def read_json(text: str) -> Any:
     """The value of a JSON column; the text itself where it is nested too deep to read."""
     try:
         return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)  # lone surrogates, written as escapes
     except RecursionError:
         return text
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from agents_ledger.errors import BadInput, LedgerError, StoreError
+from agents_ledger.errors import BadInput, LedgerError, StoreBusy, StoreError
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -100,11 +100,12 @@ class Database(ABC):
 class Job:
     """One body waiting for its turn in a shared commit."""
 
-    __slots__ = ("_baton", "body", "error", "is_done", "leads", "result")
+    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "leads", "result")
 
     def __init__(self, body: Callable[[Tx], Any]) -> None:
         self.body = body
         self.is_done = False
+        self.is_kept = False  # committed, whatever happened to the leader afterwards
         self.leads = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -136,11 +137,14 @@ class GroupCommit:
         self._waiting: list[Job] = []
         self._lock = threading.Lock()
         self._is_led = False
+        self._leader: int | None = None  # the thread that is committing
         self._expected = 1
         self._is_complete = threading.Event()
 
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
+        if self._leader == threading.get_ident():
+            raise StoreBusy("this thread is in the middle of a commit (a signal handler?): let it finish first")
         job = Job(body)
         with self._lock:
             self._waiting.append(job)
@@ -160,32 +164,45 @@ class GroupCommit:
         try:
             job.wait()
         except BaseException:  # Ctrl-C: the others must not wait for a leader that is gone
-            with self._lock:
-                if job in self._waiting:
-                    self._waiting.remove(job)
+            self._forget(job)
             if job.leads:
                 self._hand_over([], job)
             raise
 
     def _lead(self, mine: Job) -> None:
-        if self._expected > 1:
-            self._is_complete.wait(self.PATIENCE_S)
+        jobs: list[Job] = []
+        try:
+            if self._expected > 1:
+                self._is_complete.wait(self.PATIENCE_S)
+            jobs = self._take()
+            self._run(jobs)
+        except BaseException as problem:
+            self._forget(mine)
+            for job in jobs:
+                # A full disk is the answer for everybody. Ctrl-C is the leader's own: the others' work may be done.
+                if job is mine or isinstance(problem, Exception):
+                    job.error = problem
+                elif not job.is_kept:
+                    job.error = _interrupted()
+            if not isinstance(problem, LedgerError):
+                raise
+        finally:
+            self._hand_over(jobs, mine)
+
+    def _take(self) -> list[Job]:
         with self._lock:
+            self._leader = threading.get_ident()
             jobs = self._waiting[: self.LIMIT]
             del self._waiting[: self.LIMIT]
             # it shrinks slowly: threads that are late once are expected again
             self._expected = max(len(jobs) + len(self._waiting), self._expected - 1)
             self._is_complete.clear()
-        try:
-            self._run(jobs)
-        except BaseException as problem:
-            # Whatever stopped the group (a full disk, Ctrl-C) is the answer for all of it: nothing was committed.
-            for job in jobs:
-                job.error = problem if job is mine or isinstance(problem, Exception) else _interrupted()
-            if not isinstance(problem, LedgerError):
-                raise
-        finally:
-            self._hand_over(jobs, mine)
+        return jobs
+
+    def _forget(self, job: Job) -> None:
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
 
     def _hand_over(self, jobs: list[Job], mine: Job) -> None:
         for job in jobs:
@@ -193,6 +210,7 @@ class GroupCommit:
             if job is not mine:
                 job.wake()
         with self._lock:
+            self._leader = None
             if self._waiting:
                 self._waiting[0].leads = True
                 self._waiting[0].wake()
@@ -201,7 +219,7 @@ class GroupCommit:
 
 
 def _interrupted() -> StoreError:
-    return StoreError("the shared commit was interrupted: nothing of this was written, try again")
+    return StoreError("the shared commit was interrupted: look whether this is there before you try again")
 
 
 def is_file(url: str) -> bool:

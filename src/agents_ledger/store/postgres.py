@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, LiteralString, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agents_ledger.errors import (
     BadInput,
@@ -23,6 +23,7 @@ from agents_ledger.errors import (
     StoreUnreachable,
 )
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store.files import publish
 from agents_ledger.store.statements import statements
 
 try:
@@ -155,12 +156,22 @@ class PostgresDatabase(Database):
         if program is None:
             raise StoreUnreachable("pg_dump is not installed: install PostgreSQL's client programs, then try again")
         partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        command = [program, "--format=custom", f"--file={partial}", f"--dbname={self.dsn}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
-        if done.returncode:
+        parts = urlsplit(self.dsn)
+        secret = {"PGPASSWORD": unquote(parts.password)} if parts.password else {}
+        bare = (
+            urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@"))) if secret else self.dsn
+        )
+        command = [program, "--format=custom", f"--file={partial}", f"--dbname={bare}"]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
+                command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
+            )
+            if done.returncode:
+                raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
+            if not publish(partial, path):
+                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
+        finally:
             partial.unlink(missing_ok=True)
-            raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
-        partial.rename(path)
 
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows."""
@@ -221,6 +232,8 @@ class PostgresDatabase(Database):
                 job.result = job.body(PostgresTx(connection))
                 pipeline.sync()  # what is still under way must not fail later, for somebody else
         except Exception as problem:
+            with suppress(psycopg.Error):
+                pipeline.sync()  # after an error a pipeline takes nothing until it is in step again
             if connection.closed or connection.broken:
                 raise
             connection.execute("ROLLBACK TO SAVEPOINT job")

@@ -12,8 +12,8 @@ import apsw
 
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store.files import filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
-from agents_ledger.store.sqlite_files import filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.statements import statements
 
 T = TypeVar("T")
@@ -120,7 +120,8 @@ class SqliteDatabase(Database):
     ) -> tuple[list[str], list[Row]]:
         """Somebody's own SQL, on a connection that can't write, attach, or change settings."""
         self._check_usable()
-        connection = self._connect(readonly=True)
+        with translated(self.path):
+            connection = self._connect(readonly=True)
         try:
             connection.authorizer = _authorize_reading
             if timeout_s:
@@ -147,7 +148,7 @@ class SqliteDatabase(Database):
         path = Path(target).absolute()
         if path.exists():
             raise BadInput(f"{path} exists: a backup never overwrites; name another file")
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
         self._check_usable()
         try:
             with translated(path):
@@ -215,6 +216,8 @@ class SqliteDatabase(Database):
         try:
             source = self._connect(readonly=True)
             try:
+                # one snapshot: without it every commit of others would make the copy begin again
+                source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
                 _copy(copy, source, progress)
             finally:
                 source.close()
@@ -233,10 +236,8 @@ class SqliteDatabase(Database):
             else:
                 for job in jobs:
                     self._run_in_savepoint(connection, tx, job)
-            connection.execute("COMMIT")
+            self._commit(connection, jobs)
         except BaseException as problem:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
             self._stop_after_damage(problem)
             if isinstance(problem, Exception) and (ours := as_ours(problem, self.path)) is not problem:
                 raise ours from problem
@@ -254,8 +255,17 @@ class SqliteDatabase(Database):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             return False
-        connection.execute("COMMIT")
+        self._commit(connection, jobs)
         return True
+
+    def _commit(self, connection: apsw.Connection, jobs: list[Job]) -> None:
+        try:
+            connection.execute("COMMIT")
+        except KeyboardInterrupt:
+            # Python delivers Ctrl-C when COMMIT returns: then it is done, and the others must know
+            for job in jobs:
+                job.is_kept = not connection.in_transaction
+            raise
 
     def _run_in_savepoint(self, connection: apsw.Connection, tx: SqliteTx, job: Job) -> None:
         connection.execute("SAVEPOINT job")
@@ -269,6 +279,11 @@ class SqliteDatabase(Database):
         connection.execute("RELEASE job")
 
     def _stop_after_damage(self, problem: BaseException) -> None:
+        try:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        except apsw.Error as worse:
+            problem = worse
         if isinstance(problem, apsw.IOError):
             # After a failed sync nobody knows what reached the disk: this connection never writes again.
             self._broken = StoreError(f"the disk under {self.path} reported an error; open the ledger again to go on")

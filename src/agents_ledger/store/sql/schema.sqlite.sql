@@ -33,7 +33,7 @@ UNION ALL
 SELECT n, NULL, NULL,
     tool_name || ' ' || replace(replace(replace(substr(params_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
     coalesce(replace(replace(replace(substr(result_json, 1, 262144), '\\', '/'), '\n', ' '), '\t', ' '), '')
-        || coalesce(' ' || error, '')
+        || coalesce(' ' || substr(error, 1, 262144), '')
 FROM tool_calls;
 
 CREATE VIRTUAL TABLE search USING fts5(

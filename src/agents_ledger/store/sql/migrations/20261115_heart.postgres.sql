@@ -9,7 +9,7 @@ SELECT
         SELECT s.parent_segment_id, s.fork_depth
         FROM chain JOIN segments s ON s.id = chain.segment_id
         WHERE s.parent_segment_id IS NOT NULL)
-     SELECT '["' || string_agg(a.id, '","' ORDER BY a.depth) || '"]'
+     SELECT '[' || string_agg(to_json(a.id)::TEXT, ',' ORDER BY a.depth) || ']'
      FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through) AS ancestry,
     t.thread_tokens AS total_tokens,
     t.depth,
@@ -18,17 +18,15 @@ SELECT
     t.thread_key
 FROM turns t;
 
--- What is searched: escapes of JSON become spaces, so that words are found; long texts are cut for the index
--- (a tsvector holds less than 1 MB), never in the record.
+-- What is searched: escapes of JSON become spaces, so that words are found; what belongs to one row is cut for the
+-- index (a tsvector holds less than 1 MB), never in the record.
 CREATE VIEW search_texts AS
-SELECT n, left(content, 262144) AS content, left(thinking, 262144) AS thinking,
-    NULL::TEXT AS params, NULL::TEXT AS result
+SELECT n, left(concat_ws(' ', left(content, 100000), thinking), 100000) AS words
 FROM messages
 UNION ALL
-SELECT n, NULL, NULL,
-    tool_name || ' ' || replace(replace(replace(left(params_json, 262144), '\\', '/'), '\n', ' '), '\t', ' '),
-    coalesce(replace(replace(replace(left(result_json, 262144), '\\', '/'), '\n', ' '), '\t', ' '), '')
-        || coalesce(' ' || error, '')
+SELECT n, left(concat_ws(' ', tool_name,
+    replace(replace(replace(left(params_json, 100000), '\\', '/'), '\n', ' '), '\t', ' '),
+    replace(replace(replace(left(result_json, 100000), '\\', '/'), '\n', ' '), '\t', ' '), left(error, 100000)), 100000)
 FROM tool_calls;
 
 CREATE TABLE search (

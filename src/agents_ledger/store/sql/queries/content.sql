@@ -6,6 +6,12 @@ INSERT INTO messages (n, id, turn_id, role, content, source, sequence, created_a
 VALUES ((SELECT coalesce(max(n), 0) + 2 FROM messages), :id, :turn_id, :role, :content, :source, :sequence,
     :created_at, :thinking, :context_json, :metadata_json, :blocks_json, :lossy, :root_id, :native_id);
 
+-- name: next_message
+SELECT coalesce(max(sequence), -1) + 1 FROM messages WHERE turn_id = :turn_id;
+
+-- name: next_call
+SELECT coalesce(max(sequence), -1) + 1 FROM tool_calls WHERE turn_id = :turn_id;
+
 -- name: update_message
 -- What a streaming message has become.
 UPDATE messages SET content = :content, thinking = :thinking, lossy = :lossy WHERE id = :id;
@@ -25,7 +31,8 @@ WHERE id = :id AND status IN ('pending', 'running')
 RETURNING spawned_session_label;
 
 -- name: link_spawned
-UPDATE tool_calls SET spawned_session_label = :label WHERE id = :id AND spawned_session_label IS NULL
+UPDATE tool_calls SET spawned_session_label = :label
+WHERE id = :id AND turn_id = :turn_id AND spawned_session_label IS NULL AND status IN ('pending', 'running')
 RETURNING id;
 
 -- name: abandon_calls

@@ -1,7 +1,7 @@
 -- name: index_sealed
 -- Puts the turns that were sealed since the mark into the search index, in one batch.
 INSERT INTO search (n, words)
-SELECT s.n, to_tsvector('simple', concat_ws(' ', s.content, s.thinking, s.params, s.result))
+SELECT s.n, to_tsvector('simple', s.words)
 FROM search_texts s WHERE s.n IN (
     SELECT m.n FROM log l JOIN messages m ON m.turn_id = l.ref
     WHERE l.kind = 'seal' AND l.seq > :after AND l.seq <= :through
