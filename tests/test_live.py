@@ -245,7 +245,7 @@ def test_the_lease_of_another_machine_is_honoured_until_it_expires(url: str) -> 
         assert ledger.recover() == [turn.id]
         with pytest.raises(LeaseLost, match="begin a new turn"):
             turn.reply("too late")
-        with pytest.raises(LeaseLost):
+        with pytest.raises(TurnIsSealed, match="is failed"):
             turn.complete()
         assert ledger.get(turn.id).turn.status == "failed"
         assert len(ledger.get(turn.id).messages) == 1
