@@ -1,7 +1,6 @@
 """Live turns: a runtime writes while it works, readers see it at once, a crash leaves nothing hanging."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -10,19 +9,18 @@ import msgspec
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.ledger import append, closing, lease, sessions
 from agents_ledger.ledger.build import Builder, Place, settle
+from agents_ledger.ledger.draft import Draft
 from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
-from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, OriginalRow
-from agents_ledger.model.texts import integer, json_text, readable
+from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow
+from agents_ledger.model.texts import integer, json_text
 from agents_ledger.store import Tx
 
 if TYPE_CHECKING:
     from agents_ledger.ledger.ledger import Ledger
 
 T = TypeVar("T")
-_FLUSH_S = 0.25
-_FLUSH_CHARS = 8192
 
 
 class LiveTurn:
@@ -47,7 +45,7 @@ class LiveTurn:
         self._lock = threading.RLock()
         self._usage = Usage()
         self._permissions_used: str | None = None
-        self._draft: _Draft | None = None
+        self._draft: Draft | None = None
         self._status = "pending"
         self._last_assistant: str | None = None
         self.id = self._env.new_id(None)
@@ -99,7 +97,7 @@ class LiveTurn:
         with self._lock:
             if self._draft is None:
                 row = self._add_message(Message("assistant", text, thinking=thinking or None))
-                self._draft = _Draft(row.id, text, thinking)
+                self._draft = Draft(row.id, text, thinking)
                 return row.id
             if self._draft.add(text, thinking):
                 try:
@@ -367,55 +365,3 @@ class LiveCall:
     def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent: a session of its own, linked both ways. Gives its label."""
         return self._turn.spawn(self.id, label, task)
-
-
-class _Draft:
-    """A message that is being spoken, and what of it is not written yet."""
-
-    def __init__(self, message_id: str, text: str, thinking: str) -> None:
-        self.message_id = message_id
-        self._text = [text]
-        self._thinking = [thinking]
-        self._waiting = 0
-        self._size = len(text) + len(thinking)
-        self._written_at = time.monotonic()
-
-    @property
-    def is_changed(self) -> bool:
-        return self._waiting > 0
-
-    def add(self, text: str, thinking: str) -> bool:
-        """Whether it is time to write."""
-        self._text.append(text)
-        self._thinking.append(thinking)
-        self._waiting += len(text) + len(thinking)
-        self._size += len(text) + len(thinking)
-        # The larger the message, the rarer it is rewritten: the work stays linear in its length.
-        large = self._waiting >= max(_FLUSH_CHARS, self._size // 8)
-        return large or time.monotonic() - self._written_at >= _FLUSH_S
-
-    def take_back(self, text: str, thinking: str) -> None:
-        """Forgets the newest piece."""
-        self._text.pop()
-        self._thinking.pop()
-        self._waiting -= len(text) + len(thinking)
-        self._size -= len(text) + len(thinking)
-
-    def write(self, tx: Tx, turn_id: str, root_id: str) -> None:
-        content, lost = readable("".join(self._text))
-        thinking, lost_thinking = readable("".join(self._thinking))
-        pairs = (("content", lost), ("thinking", lost_thinking))
-        originals = [OriginalRow(self.message_id, field, raw, turn_id, root_id) for field, raw in pairs if raw]
-        if originals:
-            tx.run_all("insert_original", originals)
-        tx.run(
-            "update_message",
-            id=self.message_id,
-            content=content,
-            thinking=thinking or None,
-            lossy=int(bool(originals)),
-        )
-
-    def flushed(self) -> None:
-        self._waiting = 0
-        self._written_at = time.monotonic()

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorr
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
 from agents_ledger.store.files import filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
+from agents_ledger.store.sqlite_query import read_only
 from agents_ledger.store.statements import statements
 
 T = TypeVar("T")
@@ -123,14 +123,8 @@ class SqliteDatabase(Database):
         with translated(self.path):
             connection = self._connect(readonly=True)
         try:
-            connection.authorizer = _authorize_reading
-            if timeout_s:
-                _stop_after(connection, timeout_s)
             with translated(self.path, "the query"):
-                names = _column_names(connection, sql)
-                cursor = connection.execute(sql)
-                rows = cursor.fetchall() if limit is None else _fetch(cursor, limit)
-            return names, rows
+                return read_only(connection, sql, limit, timeout_s)
         finally:
             connection.close()
 
@@ -378,57 +372,6 @@ def prepare(database: Database) -> None:
     mode = "WAL" if wal_is_safe(sqlite_version()) else "DELETE"
     database.ask(f"PRAGMA application_id={APPLICATION_ID}")
     database.ask(f"PRAGMA journal_mode={mode}")
-
-
-_READING = {
-    apsw.SQLITE_SELECT,
-    apsw.SQLITE_READ,
-    apsw.SQLITE_FUNCTION,
-    apsw.SQLITE_RECURSIVE,
-}
-_HARMLESS_PRAGMAS = {
-    "table_info",
-    "table_xinfo",
-    "table_list",
-    "index_list",
-    "index_info",
-    "database_list",
-    "data_version",
-}
-_UNSAFE_FUNCTIONS = {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"}
-
-
-def _authorize_reading(operation: int, one: str | None, two: str | None, *_: str | None) -> int:
-    if operation == apsw.SQLITE_PRAGMA:
-        allowed = (one or "").lower() in _HARMLESS_PRAGMAS
-    elif operation == apsw.SQLITE_FUNCTION:
-        allowed = (two or "").lower() not in _UNSAFE_FUNCTIONS
-    else:
-        allowed = operation in _READING
-    return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
-
-
-def _stop_after(connection: apsw.Connection, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
-
-
-def _fetch(cursor: Any, limit: int) -> list[Row]:
-    found: list[Row] = []
-    for row in cursor:
-        found.append(row)
-        if len(found) >= limit:
-            break
-    return found
-
-
-def _column_names(connection: apsw.Connection, sql: str) -> list[str]:
-    import apsw.ext  # noqa: PLC0415 - only for people's own queries
-
-    info = apsw.ext.query_info(connection, sql)
-    if (info.query_remaining or "").strip(" \n\t;"):
-        raise BadInput("give one statement at a time")
-    return [column[0] for column in info.description]
 
 
 def _copy(copy: apsw.Connection, source: apsw.Connection, progress: Callable[[int, int], None] | None) -> None:
