@@ -78,7 +78,8 @@ def translate(sql: str, dialect: Dialect) -> str:
     """Types in the words of the dialect."""
     if dialect == "sqlite":
         return sql
-    return _TYPES.sub(lambda match: _WORDS[match[1]], without_comments(sql))
+    words = _TYPES.sub(lambda match: _WORDS[match[1]], without_comments(sql))
+    return words.replace(" WITHOUT ROWID", "")
 
 
 def _parse(text: str, dialect: Dialect) -> dict[str, Statement]:

@@ -5,6 +5,7 @@
 -- schema.sqlite.sql and schema.postgres.sql.
 --
 -- Names and columns are seed 001's. "Added:" marks what it does not have, "Deviation:" what it has otherwise.
+-- (WITHOUT ROWID is SQLite's; the loader leaves it out for PostgreSQL.)
 -- The seed's low-cardinality indexes are partial or absent: they cost a quarter of all commits and bytes,
 -- and no question needs them (measured). A turn's children are found by its place, not by parent_turn_id,
 -- and turns by time through their ids, which are ordered by it.
@@ -87,7 +88,7 @@ CREATE TABLE turns (
 
 CREATE UNIQUE INDEX idx_turns_place ON turns(segment_id, depth);
 CREATE INDEX idx_turns_type ON turns(segment_id, depth) WHERE turn_type <> 'normal';
-CREATE INDEX idx_turns_status ON turns(status) WHERE status <> 'completed';
+CREATE INDEX idx_turns_status ON turns(status) WHERE status = 'failed'; -- live ones have a lease
 CREATE INDEX idx_turns_role ON turns(role) WHERE role <> 'unified';
 CREATE INDEX idx_turns_source_event ON turns(source_event_id) WHERE source_event_id IS NOT NULL;
 CREATE INDEX idx_turns_persona ON turns(persona_id) WHERE persona_id IS NOT NULL;
@@ -300,7 +301,7 @@ CREATE TABLE leases (
     writer TEXT NOT NULL,                       -- machine and process
     token TEXT NOT NULL,                        -- fencing: a write must name the token it was given
     expires_at INTEGER NOT NULL
-);
+) WITHOUT ROWID;
 
 -- Added: facts about this ledger itself.
 CREATE TABLE ledger_facts (

@@ -113,5 +113,5 @@ SELECT
     (SELECT count(*) FROM turns) AS turns,
     (SELECT count(*) FROM messages) AS messages,
     (SELECT count(*) FROM tool_calls) AS tool_calls,
-    (SELECT count(*) FROM turns WHERE status <> 'completed' AND status <> 'failed') AS live,
+    (SELECT count(*) FROM leases) AS live,
     (SELECT coalesce(max(seq), 0) FROM log) AS seq;
