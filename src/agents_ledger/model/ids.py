@@ -1,9 +1,8 @@
-"""Identity: ULIDs, monotonic within a process, and ids derived from a source's own."""
+"""Identity: ULIDs, monotonic within a process."""
 
 import os
 import threading
 import time
-from hashlib import sha256
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALID = frozenset(_ALPHABET)
@@ -47,12 +46,6 @@ def encode(value: int) -> str:
         f"{pairs[low >> 40 & 1023]}{pairs[low >> 30 & 1023]}{pairs[low >> 20 & 1023]}{pairs[low >> 10 & 1023]}"
         f"{pairs[low & 1023]}"
     )
-
-
-def derived(at_ms: int, *parts: str) -> str:
-    """The same ULID for the same time and parts, whenever and wherever it is computed."""
-    digest = sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
-    return encode(max(at_ms, 0) << _RANDOM_BITS | int.from_bytes(digest[:10], "big"))
 
 
 def is_ulid(text: str) -> bool:
