@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check golden bench soak docs clean
+.PHONY: run test check golden bench bench-large soak docs clean
 
-# the main job: fills a ledger (so far with the demo), then shows it
+# the main job: captures every agent's sessions on this machine (the samples, if there are none), then shows them
 run: $(VENV)/.run
-	@$(BIN)/ldg --db demo.db demo --if-empty
-	@$(BIN)/ldg --db demo.db
+	@$(BIN)/ldg --db ledger.db sync --or-samples
+	@$(BIN)/ldg --db ledger.db
 
 # all tests, on SQLite and on a PostgreSQL of their own, in under five minutes
 test: $(VENV)/.dev
@@ -25,11 +25,15 @@ check: $(VENV)/.dev
 
 # rewrites what is kept as expected output (golden files, the README's screens)
 golden: $(VENV)/.dev
-	GOLDEN=write $(BIN)/python -m pytest -q tests/test_docs.py
+	GOLDEN=write $(BIN)/python -m pytest -q tests/capture/test_golden.py tests/test_docs.py
 
 # one table: every figure as a ratio against a floor or a peer of the same run
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench
+
+# one transcript of 2 GB: a few minutes, 6 GB of disk
+bench-large: $(VENV)/.bench
+	$(BIN)/python -m bench --only large
 
 # the long version of the tests: 5,000 kills, 10,000 examples of the state machine
 soak: $(VENV)/.dev

@@ -15,8 +15,10 @@ from typing import Any
 
 import apsw
 
+from bench.capture import capture_rows, large_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.figures import Figure, Row, Setup, machine_factor
+from bench.many_files import many_rows
 from bench.start import start_rows
 from bench.tree import ancestry_rows, bytes_rows, fork_rows, wide_rows
 from bench.write_path import depth_rows, write_path_rows
@@ -32,10 +34,16 @@ FIGURES: dict[str, Figure] = {
     "including": wide_rows,
     "start": start_rows,
     "postgres": postgres_rows,
+    "capture": capture_rows,
+    "many-files": many_rows,
 }
+BY_NAME: dict[str, Figure] = {"large": large_rows}  # take too much of a machine to be run unasked
 _WIDTHS = (11, 33, 20, 43, 14, 8, 7)
 _RESULTS = Path(__file__).parent / "results" / "latest.json"
-_NOTE = "Equal durability: WAL and synchronous=FULL on every connection, ours and the peers' (asked by PRAGMA)."
+_NOTE = (
+    "Equal durability: WAL and synchronous=FULL on every connection, ours and the peers' (asked by PRAGMA); "
+    "agentsview runs as it comes."
+)
 
 
 def main() -> int:
@@ -61,7 +69,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small version; ratios are rougher")
-    parser.add_argument("--only", action="append", choices=FIGURES, help="one figure; may be repeated")
+    parser.add_argument("--only", action="append", choices=[*FIGURES, *BY_NAME], help="one figure; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     return parser.parse_args()
 
@@ -72,7 +80,7 @@ def _measured(names: list[str], *, quick: bool) -> Iterator[Row]:
         setup = Setup(Path(folder).absolute(), quick, stack)
         for name in names:
             try:
-                yield from FIGURES[name](setup)
+                yield from (FIGURES | BY_NAME)[name](setup)
             except Exception as problem:  # noqa: BLE001 - a figure that breaks is missed; the others still count
                 yield Row(name, "broke", type(problem).__name__, str(problem)[:200], ok=False)
 

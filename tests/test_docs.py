@@ -21,15 +21,18 @@ from click.testing import CliRunner
 import agents_ledger
 from agents_ledger import Ledger
 from agents_ledger.cli.main import cli
+from agents_ledger.formats import formats
 from agents_ledger.model import entries
+from agents_ledger.model.steps import ProblemCode
+from tests.support.homes import go_home, settle
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "agents_ledger"
 README, ARCHITECTURE = ROOT / "README.md", ROOT / "ARCHITECTURE.md"
 WORDS, DECISIONS = ROOT / "docs" / "words.md", ROOT / "docs" / "decisions.md"
-DOCUMENTS = [README, ARCHITECTURE, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", WORDS, DECISIONS]
+FORMATS, PROBLEMS = ROOT / "docs" / "formats.md", ROOT / "docs" / "problems.md"
+DOCUMENTS = [README, ARCHITECTURE, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", WORDS, DECISIONS, FORMATS, PROBLEMS]
 READERS_HOME = "/home/ada"  # what stands for the home folder in the README
-LEDGER = Path(".local", "share", "agents-ledger", "ledger.db")
 
 _BLOCK = re.compile(r"(?:<!-- (screen|run): (\w+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]\n]+\]\(([^)\s]+)\)")
@@ -37,12 +40,14 @@ _ULID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9A-HJKMNP-TV-Z]{8}\b")
 _TIMES = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3}Z)?"), "TIME"),
     (re.compile(r"\b\d+ (?:s|min|h|d) ago\b"), "AGO"),
+    (re.compile(r"\b\d+(?:\.\d)? [KMG]?B/s"), "RATE"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
     (re.compile(r"\b\d+(?:\.\d)? m?s\b"), "TOOK"),
 ]
 
 
 class Block(NamedTuple):
-    """A fenced block: how it is marked (`screen: demo`, `run: example`), its language and its text."""
+    """A fenced block: how it is marked (`screen: agents`, `run: example`), its language and its text."""
 
     kind: str
     place: str
@@ -63,12 +68,11 @@ class Command(NamedTuple):
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A reader's home folder, with the demo in the ledger."""
+    """A reader's home folder, in which agents have worked; nothing is captured yet."""
     folder = tmp_path / "home"
-    (folder / LEDGER).parent.mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("AGENTS_LEDGER_DB", f"sqlite:///{folder / LEDGER}")
-    assert CliRunner().invoke(cli, ["demo"]).exit_code == 0
+    go_home(folder, monkeypatch)
+    settle(folder)
+    monkeypatch.delenv("AGENTS_LEDGER_DB", raising=False)
     return folder
 
 
@@ -168,7 +172,7 @@ def test_every_dependency_has_its_reason() -> None:
     lists += [*project["project"]["optional-dependencies"].values(), *project["dependency-groups"].values()]
     needed = {re.split(r"[\[<>=~! ]", each)[0] for entries_ in lists for each in entries_} - {"agents-ledger"}
     cells = [line.split("|")[1] for line in lines_of(DECISIONS, "| `")]
-    assert needed <= {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell)}
+    assert needed <= {name for cell in cells for name in re.findall(r"`([\w.-]+)`", cell)}
 
 
 def test_the_words_name_every_table_and_no_column_that_is_not_there(tmp_path: Path) -> None:
@@ -187,11 +191,28 @@ def test_the_words_name_every_table_and_no_column_that_is_not_there(tmp_path: Pa
         ("### Tool call", set(get_args(entries.CallStatus))),
         ("### Session", {"active", "archived", "deleted"}),
         ("### Task", {"pending", "running", "completed", "failed"}),
+        ("### Capture", {"current", "replaced", "gone"}),
         ("### Move", set(get_args(entries.Reason))),
     ],
 )
 def test_every_status_word_is_explained(heading: str, words: set[str]) -> None:
     assert {re.findall(r"`(\w+)`", line)[0] for line in lines_of(WORDS, "| `", heading)} == words
+
+
+def test_every_code_of_a_problem_is_explained_and_no_other() -> None:
+    listed = [re.findall(r"`([\w-]+)`", line)[0] for line in lines_of(PROBLEMS, "| `")]
+    assert sorted(listed) == sorted(get_args(ProblemCode))
+
+
+def test_every_format_has_its_paragraph() -> None:
+    said = FORMATS.read_text("utf-8").lower().replace(" ", "-")
+    assert not [form.name for form in formats() if f"## {form.name}".replace(" ", "-") not in said]
+
+
+def test_the_samples_are_small_and_of_every_format() -> None:
+    files = [path for path in (PACKAGE / "samples").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 400 * 1024
+    assert {path.relative_to(PACKAGE / "samples").parts[0] for path in files} == {form.name for form in formats()}
 
 
 def test_the_architecture_names_every_folder_and_module_and_no_other() -> None:
@@ -200,6 +221,7 @@ def test_the_architecture_names_every_folder_and_module_and_no_other() -> None:
         path.relative_to(PACKAGE).as_posix() + ("/" if path.is_dir() else "")
         for path in PACKAGE.rglob("*")
         if path.name not in ("__pycache__", "__init__.py") and (path.is_dir() or path.suffix == ".py")
+        if "samples" not in path.relative_to(PACKAGE).parts[:-1]
     }
     assert sorted(drawn_paths(drawn)) == sorted(there)
 

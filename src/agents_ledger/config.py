@@ -1,10 +1,13 @@
-"""Where the ledger is: the only file that reads the environment and the home folder."""
+"""Where the ledger is, and what machine this is: the only file that reads the environment and the home folder."""
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agents_ledger.model.formats import Machine
 
 VARIABLE = "AGENTS_LEDGER_DB"
 _DEBUG = "AGENTS_LEDGER_DEBUG"
@@ -28,6 +31,18 @@ def data_folder() -> "Path":
     import platformdirs  # noqa: PLC0415 - only when somebody asks for the place
 
     return platformdirs.user_data_path(_APP, appauthor=False)
+
+
+def machine() -> "Machine":
+    """The computer, as far as formats may know it: where agents keep their sessions depends on it."""
+    from agents_ledger.model.formats import Machine  # noqa: PLC0415 - loads msgspec; only capture needs it
+
+    return Machine(os.path.expanduser("~"), dict(os.environ), sys.platform)  # noqa: PTH111 - never raises
+
+
+def samples_folder() -> str:
+    """Where the sample sessions are that come with this program."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "samples")  # noqa: PTH100, PTH118, PTH120 - instant
 
 
 def is_debugging() -> bool:

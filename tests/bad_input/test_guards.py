@@ -40,7 +40,7 @@ FIXED = {
     "session_history": "reason = 'rewind'",
     "log": "at = at + 1",
 }
-SESSION = ("label", "persona_id", "task_description", "routing_key", "origin", "origin_session_id", "created_at")
+SESSION = ("label", "persona_id", "origin", "origin_session_id", "created_at")  # those that are known from the start
 NUMBERS = {name for name, kind in TurnRow.__annotations__.items() if kind in (int, int | None)} | {"created_at"}
 
 

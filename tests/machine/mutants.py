@@ -158,14 +158,14 @@ MUTANTS = [
     Mutant(
         "the parent's hash is left out of the seal",
         "ledger/append.py",
-        "    seq = _seal(tx, given, place.parent_hash, now)\n",
-        "    seq = _seal(tx, given, None, now)\n",
+        "    seq = seal(tx, given, place.parent_hash, now)\n",
+        "    seq = seal(tx, given, None, now)\n",
     ),
     Mutant(
         "sealed messages can be changed by plain SQL",
-        "store/sql/migrations/20261115_heart.sqlite.sql",
-        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL",
-        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS NOT NULL AND 1 = 0",
+        "store/sql/migrations/20261116_capture.sqlite.sql",
+        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) > 0",
+        "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) > 0 AND 1 = 0",
     ),
 ]
 

@@ -24,6 +24,7 @@ def doctor(opened: Door) -> None:
                 "facts": found.facts,
                 "migrations": found.migrations,
                 "counts": found.counts,
+                "evidence": found.evidence,
                 "search": found.search,
                 "problems": found.problems,
                 "warnings": found.warnings,
@@ -60,6 +61,9 @@ def _rows(found: Health) -> list[tuple[str, str]]:
     if counts := found.counts:
         rows.append(("content", f"{plural(counts['sessions'], 'session')}, {plural(counts['turns'], 'turn')}"))
         rows.append(("live turns", number(counts["live"])))
+    if evidence := found.evidence:
+        kept = f"{size(evidence['source_bytes'])}, kept in {size(evidence['packed_bytes'])}"
+        rows.append(("evidence", f"{plural(evidence['captures'], 'capture')}, {kept}"))
     if found.search:
         waiting = found.search["waiting"]
         behind = f"{plural(waiting, 'log record')} wait to be indexed"

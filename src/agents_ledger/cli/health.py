@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
+from agents_ledger.capture.catalog import totals
 from agents_ledger.errors import StoreCorrupt
 from agents_ledger.ledger import Ledger
 from agents_ledger.store.migrate import applied_checksums
@@ -20,6 +22,7 @@ class Health(Struct, frozen=True):
     facts: dict[str, Any]
     migrations: list[str]
     counts: dict[str, int]
+    evidence: dict[str, int]
     search: dict[str, int]
     problems: list[str]
     warnings: list[str]
@@ -35,6 +38,7 @@ def examine(ledger: Ledger) -> Health:
         facts=facts,
         migrations=sorted(applied_checksums(ledger.database)),
         counts=_asked(ledger.counts, nothing, problems),
+        evidence=_asked(lambda: asdict(totals(ledger)), nothing, problems),
         search=_asked(lambda: _search(ledger), nothing, problems),
         warnings=warnings_of(facts),
         problems=_asked(ledger.database.check, none, problems) + problems,

@@ -16,6 +16,14 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.lazy import LazyGroup, Section
 
 _HERE = "agents_ledger.cli"
+_CAPTURE: Section = {
+    "sync": (f"{_HERE}.sync", "captures what is new in the agents' sessions"),
+    "sources": (f"{_HERE}.sources", "where the agents keep them, and what of it is here"),
+    "captures": (f"{_HERE}.captures", "what was taken from where"),
+    "problems": (f"{_HERE}.captures", "what was wrong with sources"),
+    "export": (f"{_HERE}.export", "captured bytes, as they were"),
+    "rebuild": (f"{_HERE}.rebuild", "the ledger once more, from its evidence alone"),
+}
 _LOOK: Section = {
     "sessions": (f"{_HERE}.sessions", "the sessions, the last used first"),
     "show": (f"{_HERE}.show", "a session's turns, or one turn with everything on it"),
@@ -76,7 +84,7 @@ class Ldg(LazyGroup):
 @click.group(
     "ldg",
     cls=Ldg,
-    sections={"Look": _LOOK, "Change": _CHANGE, "Care": _CARE},
+    sections={"Capture": _CAPTURE, "Look": _LOOK, "Change": _CHANGE, "Care": _CARE},
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Turns go by their id or its last characters, sessions by label or alias. "

@@ -21,7 +21,15 @@ def overview(opened: Door) -> None:
     with ledger:
         if opened.as_json:
             newest = [session_line(line) for line in ledger.sessions(limit=_NEWEST)]
-            answer({"db": ledger.database.url, "exists": True, "counts": ledger.counts(), "sessions": newest})
+            answer(
+                {
+                    "db": ledger.database.url,
+                    "exists": True,
+                    "counts": ledger.counts(),
+                    "origins": ledger.origins(),
+                    "sessions": newest,
+                }
+            )
         else:
             _print(ledger, Screen(), opened.ldg)
 
@@ -33,6 +41,8 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     known = [plural(counts[name], word) for name, word in (("sessions", "session"), ("turns", "turn"))]
     inside = [plural(counts[name], word) for name, word in (("messages", "message"), ("tool_calls", "tool call"))]
     screen.line(f"{known[0]}, {known[1]}{live} ({inside[0]}, {inside[1]})")
+    if origins := ledger.origins():
+        screen.line(("from ", "dim"), ", ".join(f"{name} {count:,}" for name, count in origins.items()))
     screen.line()
     if not counts["sessions"]:
         _print_next(screen, ldg, _EMPTY)
@@ -54,6 +64,7 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
 
 
 _EMPTY = (
+    ("sync", "captures the agents' sessions on this machine"),
     ("demo", "fills it with a conversation to look at"),
     ("--help", "shows what else there is"),
 )
@@ -61,7 +72,7 @@ _EMPTY = (
 
 def _nothing_yet(opened: Door) -> None:
     if opened.as_json:
-        answer({"db": opened.url, "exists": False, "counts": {}, "sessions": []})
+        answer({"db": opened.url, "exists": False, "counts": {}, "origins": {}, "sessions": []})
         return
     screen = Screen()
     screen.line(("Agents Ledger", "bold"), "  ", (opened.url, "dim"))

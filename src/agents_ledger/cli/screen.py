@@ -75,7 +75,9 @@ class Screen:
         drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
         for given, name in zip(columns, names, strict=True):
             side: Literal["left", "right"] = "right" if given in right else "left"
-            drawn.add_column(_text([(name, "")]), justify=side, no_wrap=given not in wrapped)
+            is_whole = given in wrapped
+            cutting: Literal["fold", "ellipsis"] = "fold" if is_whole else "ellipsis"
+            drawn.add_column(_text([(name, "")]), justify=side, no_wrap=not is_whole, overflow=cutting)
         for row in cells:
             drawn.add_row(*(_text([cell]) for cell in row))
         self._console.print(drawn)

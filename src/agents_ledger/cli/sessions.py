@@ -3,31 +3,38 @@
 import click
 
 from agents_ledger.cli.door import Door, door
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.words import number, quoted, when
 from agents_ledger.ledger.ledger import SessionLine
 
 _COLUMNS = ("SESSION", "TURNS", "TOKENS", "MODEL", "LAST USED", "STATUS")
+_TITLE = 40
+_GAP = 2
+_OPTIONAL = ("PROJECT", "STATUS", "MODEL", "TITLE", "TOKENS")
+_CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 
 
 @click.command()
 @click.option("--status", type=click.Choice(["active", "archived", "all"]), default="all", show_default=True)
+@click.option("--origin", metavar="NAME", help="Only those of this agent: claude-code, codex …")
+@click.option("--project", metavar="FOLDER", help="Only those with this working folder, or a folder of this name.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Sessions on a page.")
 @click.option("--after", metavar="CURSOR", help="The next page: the cursor that the last one ended with.")
 @door
-def sessions(opened: Door, status: str, limit: int, after: str | None) -> None:
+def sessions(opened: Door, status: str, origin: str | None, project: str | None, limit: int, after: str | None) -> None:
     """The sessions, the last used first."""
     cursor = None if after is None else parse_cursor(after)
     with opened.reading() as ledger:
-        found = ledger.sessions(status=None if status == "all" else status, limit=limit + 1, after=cursor)
+        wanted = None if status == "all" else status
+        found = ledger.sessions(status=wanted, origin=origin, project=project, limit=limit + 1, after=cursor)
     page, following = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if opened.as_json:
         answer({"sessions": [session_line(line) for line in page], "next": following})
         return
     screen = Screen()
     if not page:
-        screen.line("No sessions here. `ldg demo` makes some to look at.")
+        screen.line("No sessions here. `ldg sync` captures the agents' sessions, `ldg demo` makes some to look at.")
         return
     print_sessions(screen, page)
     if following:
@@ -37,7 +44,26 @@ def sessions(opened: Door, status: str, limit: int, after: str | None) -> None:
 
 def print_sessions(screen: Screen, found: list[SessionLine]) -> None:
     """The table of sessions."""
-    screen.table(_COLUMNS, [_row(line, screen) for line in found], right=("TURNS", "TOKENS"))
+    more = [name for name in _CAPTURED if any(_captured(line, name, screen) for line in found)]
+    rows = [_row(line, screen) + [_captured(line, name, screen) or "-" for name in more] for line in found]
+    columns, rows = _fitted([*_COLUMNS, *more], rows, screen.width)
+    screen.table(columns, rows, right=("TURNS", "TOKENS"), wrapped=("SESSION",))
+
+
+def _fitted(columns: list[str], rows: list[list[Part]], width: int | None) -> tuple[list[str], list[list[Part]]]:
+    """The columns that a terminal has room for: labels are typed again, so other things make way for them."""
+    for name in _OPTIONAL:
+        if width is None or _width(columns, rows) <= width:
+            break
+        if name in columns:
+            at = columns.index(name)
+            columns, rows = columns[:at] + columns[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
+    return columns, rows
+
+
+def _width(columns: list[str], rows: list[list[Part]]) -> int:
+    texts = [[part if isinstance(part, str) else part[0] for part in row] for row in rows]
+    return sum(max(map(cell_width, column)) + _GAP for column in zip(columns, *texts, strict=True))
 
 
 def cursor_of(line: SessionLine) -> str:
@@ -65,3 +91,12 @@ def _row(line: SessionLine, screen: Screen) -> list[Part]:
         when(session.updated_at, screen),
         (status, "" if session.status == "active" else "dim"),
     ]
+
+
+def _captured(line: SessionLine, name: str, screen: Screen) -> str | None:
+    """What a source says about its session; on a terminal a project is the last part of its path."""
+    if name == "TITLE":
+        return cut(line.title, _TITLE) if line.title else None
+    if line.project and screen.is_terminal:
+        return line.project.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return line.project

@@ -5,22 +5,29 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 
 | command | document |
 |---|---|
-| `ldg` | `{"db", "exists", "counts": {…}, "sessions": [session line…]}` |
+| `ldg` | `{"db", "exists", "counts": {…}, "origins": {origin: sessions}, "sessions": [session line…]}` |
 | `sessions` | `{"sessions": [session line…], "next": cursor or null}` |
-| `show` of a session | `{"session", "aliases": […], "subagents": […], "depth", "turns": [record…]}` |
+| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns": [record…]}` |
 | `show` of a turn | `{"record": record}` |
 | `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…]}…], "more": bool}` |
 | `head` | `{"session", "turn_id" or null, "at"}` |
 | `history` | `{"session", "moves": […]}` |
 | `including` | `{"turn_id", "sessions": [label…]}` |
 | `context` | `{"context": {"turn_id", "system", "summary", "compaction_turn_id", "replacement", "turns", "query"}}` |
+| `sync` | a round |
+| `sync --watch` | rounds, one on a line: the first one, then those that brought something |
+| `sources` | `{"sources": [{"format", "places": […], "captured", "captured_bytes", "missing": [path…]}…]}` |
+| `captures` | `{"captures": [capture…], "next": cursor or null}` |
+| `problems` | `{"problems": [problem…], "counts": {code: number}, "next": cursor or null}` |
+| `export` | `{"exported": [{"id", "size_bytes", "output", …}…]}`: captures, or the one turn or message |
+| `rebuild` | `{"target", "same", "captures", "sessions", "turns", "not_rebuilt", "digest_before", "digest_after"}` |
 | `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
 | `rewind`, `replay` | `{"move": …}` |
 | `alias` | `{"alias": …}` |
 | `compact` | `{"turn_id"}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `verify` | `{"good", "turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |
-| `doctor` | `{"good", "facts", "migrations", "counts", "search", "problems": […], "warnings": […]}` |
+| `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
 | `backup` | `{"target", "size_bytes"}` |
 | `migrate` | `{"pending": [name…]}` with `--check`, else `{"applied": [name…]}` |
 | `demo` | `{"added": turns, "sessions": [label…]}` |
@@ -28,17 +35,26 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | any that fails | `{"error": {"kind", "message"}}` |
 
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
-A session line is a session's row with `depth`, `thread_tokens`, `model` and `last_turn_at` of its head.
+A session line is a session's row with `depth`, `thread_tokens`, `model` and `last_turn_at` of its head, and the `title`
+and `project` that its source gives it; `details` are all that its sources say about it, or null. A capture is a row of
+`captures` with its `digest` as hex; a problem is a row of `problems`; a place is `{"path", "exists", "files",
+"size_bytes"}`. A round is `{"found", "new", "grown", "rewritten", "unchanged", "gone", "bytes_read", "problems",
+"sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable": [path…], "sources": {format:
+files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and `"labels": [session…]`, too.
 """
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agents_ledger.cli.terminal import json_safe
 from agents_ledger.ledger.ledger import SessionLine, Tree
 from agents_ledger.model.rows import Record
+
+if TYPE_CHECKING:
+    from agents_ledger.capture.sync import Summary
+    from agents_ledger.ledger.evidence import Capture
 
 Shape = dict[str, Any]
 
@@ -60,6 +76,16 @@ def record(value: Record) -> Shape:
     seal = value.turn.turn_hash
     turn = {**msgspec.structs.asdict(value.turn), "turn_hash": None if seal is None else seal.hex()}
     return {**msgspec.structs.asdict(value), "turn": turn}
+
+
+def capture(value: "Capture") -> Shape:
+    """A capture."""
+    return {**msgspec.structs.asdict(value), "digest": value.digest.hex()}
+
+
+def summary(value: "Summary", duration_ms: int, *, samples: bool) -> Shape:
+    """What a round of capturing has done."""
+    return {**msgspec.structs.asdict(value), "duration_ms": duration_ms, "samples": samples}
 
 
 def tree(value: Tree) -> Shape:

@@ -1,12 +1,12 @@
 """The seed's "on every new turn", as parts of one transaction."""
 
 from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
-from agents_ledger.ledger import compact, log, moves, sessions, threads
+from agents_ledger.ledger import compact, moves, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
-from agents_ledger.model import hashes
+from agents_ledger.ledger.sealing import seal, seal_open
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
 
@@ -22,7 +22,7 @@ def append(
     session = sessions.ensure(tx, env, label, origin)
     if not isinstance(expect, Head) and session.thread_id != expect:
         raise HeadMoved(session.label, expect, session.thread_id, None)
-    seq = _insert_sealed(tx, given, session.thread_id, env.now())
+    seq = insert_sealed(tx, env, given, session.thread_id)
     moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
     return turn_id
 
@@ -30,7 +30,7 @@ def append(
 def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
     """Adds a finished turn to the tree without moving any session."""
     if not is_known(tx, given, parent_id):
-        _insert_sealed(tx, given, parent_id, env.now())
+        insert_sealed(tx, env, given, parent_id)
     return given.record.turn.id
 
 
@@ -54,8 +54,11 @@ def _require_in_session(tx: Tx, label: str, turn_id: str) -> None:
         )
 
 
-def place_under(tx: Tx, parent_id: str | None, turn_id: str) -> Place:
-    """The place of a new turn: next in its parent's segment, or first in a new one."""
+def place_under(tx: Tx, env: Env, parent_id: str | None, turn_id: str, *, is_open: bool = False) -> Place:
+    """The place of a new turn: next in its parent's segment, or first in a new one.
+
+    A parent that is not sealed yet is sealed now, unless the new turn is not to be sealed either.
+    """
     if parent_id is None:
         segment = tx.value("new_segment", root_id=turn_id, parent_segment_id=None, fork_depth=0)
         return Place(None, turn_id, segment, 1)
@@ -65,6 +68,8 @@ def place_under(tx: Tx, parent_id: str | None, turn_id: str) -> Place:
     root, segment, depth, tokens, system_depth, compaction_depth, parent_hash, has_children, is_inner = parent
     if parent_hash is None:
         raise TurnIsLive(f"turn {parent_id} is still being written: wait until it is finished")
+    if not parent_hash and not is_open:
+        parent_hash = seal_open(tx, env, parent_id)
     if is_inner:
         segment = tx.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
     if not has_children:
@@ -74,13 +79,20 @@ def place_under(tx: Tx, parent_id: str | None, turn_id: str) -> Place:
 
 def insert_parts(tx: Tx, record: Record | Builder) -> None:
     """Everything that hangs on a turn, a batch for each table."""
+    for name, rows in (("insert_message", record.messages), ("insert_call", record.calls)):
+        if rows:
+            tx.run_all(name, rows)
+    insert_attachments(tx, record)
+
+
+def insert_attachments(tx: Tx, record: Record | Builder) -> None:
+    """What hangs on messages and on the turn itself."""
     for name, rows in (
-        ("insert_message", record.messages),
-        ("insert_call", record.calls),
         ("insert_file", record.files),
         ("insert_lint", record.lints),
         ("insert_codeblock", record.codeblocks),
         ("insert_original", record.originals),
+        ("insert_usage", record.usages),
     ):
         if rows:
             tx.run_all(name, rows)
@@ -88,28 +100,20 @@ def insert_parts(tx: Tx, record: Record | Builder) -> None:
 
 def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> None:
     """Closes a live turn for good."""
-    _seal(tx, committed(record, env), parent_hash, env.now())
+    seal(tx, committed(record, env), parent_hash, env.now())
     tx.run_all("seal_turn", [record.turn])
 
 
-def _insert_sealed(tx: Tx, given: Prepared, parent_id: str | None, now: int) -> int:
+def insert_sealed(tx: Tx, env: Env, given: Prepared, parent_id: str | None) -> int:
     """A whole turn: its parts, then the turn itself, sealed. Gives the number of the log entry."""
-    record = given.record
+    record, now = given.record, env.now()
     summarized = None if record.compaction is None else compact.check(tx, parent_id, record.compaction)
-    place = place_under(tx, parent_id, record.turn.id)
+    place = place_under(tx, env, parent_id, record.turn.id)
     settle(record, place)
     if record.compaction is not None:
         record.compaction.turns_summarized = summarized
         tx.run_all("insert_compaction", [record.compaction])
     insert_parts(tx, record)
-    seq = _seal(tx, given, place.parent_hash, now)
+    seq = seal(tx, given, place.parent_hash, now)
     tx.run_all("insert_turn", [record.turn])
     return seq
-
-
-def _seal(tx: Tx, given: Prepared, parent_hash: bytes | None, now: int) -> int:
-    """The hash of a turn, and its log entry."""
-    turn = given.record.turn
-    turn.turn_hash = hashes.turn_hash(given.record, parent_hash, given.parts, given.commitments)
-    turn.seal_seq = log.record(tx, "seal", turn.id, now, facts=turn.turn_hash)
-    return turn.seal_seq

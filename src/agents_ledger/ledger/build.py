@@ -17,6 +17,7 @@ from agents_ledger.model.rows import (
     OriginalRow,
     Record,
     TurnRow,
+    UsageRow,
 )
 from agents_ledger.model.texts import integer, json_text, label, readable
 
@@ -52,6 +53,7 @@ class Builder:
         self.lints: list[LintRow] = []
         self.codeblocks: list[CodeBlockRow] = []
         self.originals: list[OriginalRow] = []
+        self.usages: list[UsageRow] = []
 
     def message(self, message: entries.Message, sequence: int, now: int) -> MessageRow:
         """A row of `messages`, with its files, lints and code blocks."""
@@ -81,6 +83,7 @@ class Builder:
             lossy=int(len(self.originals) > before),
             root_id=self.root_id,
             native_id=native_id,
+            evidence=message.evidence,
         )
         self.messages.append(row)
         return row
@@ -104,15 +107,38 @@ class Builder:
             result_json=result,
             error=error,
             status=call.status,
-            spawned_session_label=None,
+            spawned_session_label=None if call.spawned is None else label(call.spawned, "session label"),
             started_at=now if started is None else started,
             completed_at=integer(call.completed_at, "completed_at"),
             sequence=sequence,
             lossy=int(len(self.originals) > before),
             root_id=self.root_id,
             native_id=native_id,
+            evidence=call.evidence,
         )
         self.calls.append(row)
+        return row
+
+    def model_call(self, call: entries.ModelCall, sequence: int, message_id: str | None, now: int) -> UsageRow:
+        """A row of `usages`."""
+        usage, row_id = call.usage, self.turn_id
+        row = UsageRow(
+            turn_id=row_id,
+            sequence=sequence,
+            message_id=message_id,
+            model=self.text(row_id, f"usage {sequence} model", call.model),
+            provider=self.text(row_id, f"usage {sequence} provider", call.provider),
+            input_tokens=integer(usage.input, "input tokens"),
+            output_tokens=integer(usage.output, "output tokens"),
+            cached_input_tokens=integer(usage.cached, "cached tokens"),
+            cache_write_tokens=integer(usage.cache_write, "cache write tokens"),
+            reasoning_tokens=integer(usage.reasoning, "reasoning tokens"),
+            total_tokens=integer(usage.sum_total(), "total tokens"),
+            at=now if call.at is None else call.at,
+            usage_key=self.text(row_id, f"usage {sequence} key", call.key),
+            root_id=self.root_id,
+        )
+        self.usages.append(row)
         return row
 
     def turn(self, settings: entries.Settings, turn_type: str, started_at: int, native_id: str | None) -> TurnRow:
@@ -198,6 +224,7 @@ class Builder:
             lints=self.lints,
             codeblocks=self.codeblocks,
             originals=self.originals,
+            usages=self.usages,
         )
 
     def text(self, row_id: str, field: str, value: str | None) -> str | None:
@@ -264,20 +291,23 @@ class Prepared(Struct, frozen=True):
     is_new: bool = True  # its id was made here, so it can't be in the ledger yet
 
 
-def prepare(turn: entries.Turn, env: Env) -> Prepared:
-    """All rows of a finished turn, and the commitments to its parts: made outside of any transaction."""
+def prepare(turn: entries.Turn, env: Env, seed: bytes | None = None) -> Prepared:
+    """All rows of a finished turn, and the commitments to its parts: made outside of any transaction.
+
+    The commitments' salts come from `seed`, or from a new random one.
+    """
     if turn.status not in ("completed", "failed"):
         raise BadInput(f"{turn.status!r} is not an outcome: a turn is appended completed or failed")
     turn_id = env.new_id(None) if turn.id is None else label(turn.id, "turn id")
     record = _whole_record(turn, Builder(turn_id, "", env), env.now())
-    return committed(record, env, is_new=turn.id is None)
+    return committed(record, env, is_new=turn.id is None, seed=seed)
 
 
-def committed(record: Record, env: Env, *, is_new: bool = True) -> Prepared:
-    """A turn that has ended, with commitments to its parts under a new seed."""
+def committed(record: Record, env: Env, *, is_new: bool = True, seed: bytes | None = None) -> Prepared:
+    """A turn that has ended, with commitments to its parts under a seed (a new one, if none is given)."""
     refuse_open_calls(record)
     parts = hashes.parts(record)
-    record.turn.seal_salt = env.salt(hashes.SALT_BYTES)
+    record.turn.seal_salt = env.salt(hashes.SALT_BYTES) if seed is None else seed
     return Prepared(record, parts, hashes.commit_all(parts, record.turn.seal_salt), is_new)
 
 
@@ -292,7 +322,7 @@ def settle(record: Record, place: Place) -> None:
     turn.system_depth = place.depth if rules.has_system_prompt(record.messages) else place.parent_system_depth
     turn.compaction_depth = place.depth if turn.turn_type == "compaction" else place.parent_compaction_depth
     rows = (record.messages, record.calls, record.files, record.lints, record.codeblocks, record.originals)
-    for kind in rows:
+    for kind in (*rows, record.usages):
         for row in kind:
             row.root_id = place.root_id
     if record.compaction is not None:
@@ -334,6 +364,10 @@ def _whole_record(turn: entries.Turn, builder: Builder, now: int) -> Record:
         builder.message(message, sequence, now)
     for sequence, call in enumerate(turn.calls):
         builder.call(call, sequence, _caller(builder, call.message), started)
+    for sequence, spent in enumerate(turn.model_calls):
+        answer = None if spent.message is None else _caller(builder, spent.message)
+        builder.model_call(spent, sequence, answer, started)
+    row.evidence = turn.evidence
     record = builder.record(row, None if turn.compaction is None else builder.compaction(turn.compaction))
     close(record, turn.status, builder.text(row.id, "error", turn.error), turn.usage, completed)
     return record

@@ -14,7 +14,7 @@ def check(tx: Tx, head: str | None, row: CompactionRow) -> int:
         raise NotAllowed("there are no turns yet: nothing to compact")
     last, first = row.summarized_through_turn_id, row.first_kept_turn_id
     through = _on_path(tx, head, last, "summarised through")
-    if first is not None and _on_path(tx, head, first, "first kept") <= through:
+    if first is not None and _on_path(tx, head, first, "first kept") < through + (row.first_kept_message_id is None):
         raise BadInput(f"the first kept turn {first} must come after {last}")
     for kept in kept_ids(row) or ():
         _on_path(tx, head, kept, "kept")

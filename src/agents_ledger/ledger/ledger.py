@@ -200,14 +200,37 @@ class Ledger:
     # reading
 
     def sessions(
-        self, *, status: str | None = None, limit: int = 50, after: tuple[int, str] | None = None
+        self,
+        *,
+        status: str | None = None,
+        origin: str | None = None,
+        project: str | None = None,
+        limit: int = 50,
+        after: tuple[int, str] | None = None,
     ) -> list["SessionLine"]:
-        """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen."""
+        """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
+
+        `project` is a working folder, or the last part of its path.
+        """
         at, label = after or (None, "")
         with self.database.read() as tx:
-            found = tx.rows("session_list", status=status, before_at=at, after_label=label, limit=limit)
+            found = tx.rows(
+                "session_list",
+                status=status,
+                origin=origin,
+                project=project,
+                project_end=None if project is None else sessions.ending_with(project),
+                before_at=at,
+                after_label=label,
+                limit=limit,
+            )
         width = len(SessionRow.__struct_fields__)
         return [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+
+    def origins(self) -> dict[str, int]:
+        """How many sessions came from each agent."""
+        with self.database.read() as tx:
+            return {row[0]: row[1] for row in tx.rows("session_origins")}
 
     def session(self, label: str) -> SessionRow:
         """One session, by its label or an alias."""
@@ -359,6 +382,8 @@ class SessionLine(msgspec.Struct, frozen=True):
     thread_tokens: int | None
     model: str | None
     last_turn_at: int | None
+    title: str | None = None
+    project: str | None = None
 
 
 class Node(msgspec.Struct, frozen=True):

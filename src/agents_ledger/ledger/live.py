@@ -217,7 +217,7 @@ class LiveTurn:
         if not isinstance(expect, Head) and session.thread_id != expect:
             raise HeadMoved(session.label, expect, session.thread_id, None)
         now = self._env.now()
-        place = append.place_under(tx, session.thread_id, self.id)
+        place = append.place_under(tx, self._env, session.thread_id, self.id)
         builder = Builder(self.id, place.root_id, self._env)
         turn = builder.turn(settings, "normal", now, None)
         for sequence, message in enumerate(messages):

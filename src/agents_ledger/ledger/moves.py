@@ -1,7 +1,7 @@
 """Pointer movements: the only thing about a conversation that ever changes, and each has its history."""
 
 from agents_ledger.errors import BadInput, HeadMoved, NotAllowed, TurnIsLive
-from agents_ledger.ledger import log, sessions, threads
+from agents_ledger.ledger import log, sealing, sessions, threads
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.hashes import move_facts
@@ -39,6 +39,8 @@ def fork(tx: Tx, env: Env, turn_id: str, label: str | None) -> SessionRow:
     turn = read_turn(tx, turn_id)
     if turn.seal_seq is None:
         raise TurnIsLive(f"turn {turn_id} is still being written: wait until it is finished, or fork its parent")
+    if turn.seal_seq == sealing.OPEN:
+        sealing.seal_open(tx, env, turn_id)  # what was forked never changes, whatever its source says later
     name = label or f"fork-{env.new_id(None)[-10:].lower()}"
     persona = sessions.Origin(persona_id=turn.persona_id)
     sessions.create(tx, env, name, persona)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from agents_ledger.errors import NotFound
-from agents_ledger.model.hashes import canon, compaction_facts, parts
+from agents_ledger.model.hashes import canon, compaction_facts, parts, usage_facts
 from agents_ledger.model.rows import (
     CallRow,
     CodeBlockRow,
@@ -20,6 +20,7 @@ from agents_ledger.model.rows import (
     OriginalRow,
     Record,
     TurnRow,
+    UsageRow,
 )
 from agents_ledger.store import Tx
 
@@ -76,6 +77,7 @@ def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
     lints = _grouped(LintRow, tx, "lints_of", ids)
     blocks = _grouped(CodeBlockRow, tx, "codeblocks_of", ids)
     originals = _grouped(OriginalRow, tx, "originals_of", ids, 3)
+    usages = _grouped(UsageRow, tx, "usages_of", ids, 0)
     return [
         Record(
             turn=record.turn,
@@ -86,6 +88,7 @@ def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
             lints=lints.get(record.turn.id, []),
             codeblocks=blocks.get(record.turn.id, []),
             originals=originals.get(record.turn.id, []),
+            usages=usages.get(record.turn.id, []),
         )
         for record in spoken(tx, turns)
     ]
@@ -95,7 +98,7 @@ def content_digest(record: Record) -> bytes:
     """What a turn says, without ids, times of arrival and place: to tell the same turn from another one."""
     turn, compaction = record.turn, record.compaction
     tokens = [turn.input_tokens, turn.output_tokens, turn.cached_input_tokens, turn.cache_write_tokens]
-    said = [part for part in parts(record) if part.place not in ("file", "lint", "codeblock")]
+    said = [part for part in parts(record) if part.place not in ("file", "lint", "codeblock", "usage")]
     facts: list[object] = [
         [turn.turn_type, turn.status, turn.model, turn.provider, turn.role, turn.toolset_name, turn.native_id],
         [*tokens, turn.reasoning_tokens, turn.total_tokens, turn.persona_id, turn.thread_key],
@@ -105,7 +108,20 @@ def content_digest(record: Record) -> bytes:
         [list(astuple(file)[1:-1]) for file in record.files],
         [list(astuple(lint)[1:-1]) for lint in record.lints],
         [list(astuple(block)[1:-1]) for block in record.codeblocks],
+        [usage_facts(usage)[:-2] for usage in record.usages],  # copies have other times and keys
         None if compaction is None else [*compaction_facts(compaction)[:3], *compaction_facts(compaction)[4:]],
+    ]
+    return sha256(canon(facts)).digest()
+
+
+def said_digest(record: Record) -> bytes:
+    """What was said and done in a turn, without the settings that a copy may have otherwise (its folder, its times)."""
+    turn, compaction = record.turn, record.compaction
+    facts: list[object] = [
+        [turn.turn_type, turn.status],
+        [[row.role, row.content, row.thinking, row.blocks_json] for row in record.messages],
+        [[row.tool_name, row.params_json, row.result_json, row.error, row.status] for row in record.calls],
+        None if compaction is None else compaction.summary,
     ]
     return sha256(canon(facts)).digest()
 

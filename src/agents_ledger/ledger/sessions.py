@@ -1,5 +1,6 @@
 """Sessions: stable labels, their other names, their subagents."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -38,11 +39,16 @@ def resolve(tx: Tx, label: str) -> SessionRow | None:
     return None if own is None else SessionRow(*own)
 
 
+def ending_with(project: str) -> str:
+    """A pattern for folders whose path ends with these parts."""
+    return "%/" + re.sub("[!%_]", r"!\g<0>", project)
+
+
 def require(tx: Tx, label: str) -> SessionRow:
     """The session of a label; an error that helps if there is none."""
     found = resolve(tx, checked(label, "session label"))
     if found is None:
-        near = [row[0] for row in tx.rows("session_list", status=None, before_at=None, after_label="", limit=5)]
+        near = [row[0] for row in tx.rows("newest_labels", limit=5)]
         hint = f"there are {', '.join(near)}" if near else "there are none yet"
         raise NotFound(f"no session {label!r}: {hint} (`ldg sessions` lists them)")
     return found

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
-from agents_ledger.ledger import compact, sessions, threads
+from agents_ledger.ledger import compact, evidence, sessions, threads
 from agents_ledger.ledger.records import complete_all, read_turn
-from agents_ledger.model import hashes, rules
+from agents_ledger.model import hashes, rules, zstd
 from agents_ledger.model.rows import LogRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.store import Database, Tx
 
@@ -74,7 +74,9 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
             tally.take(Finding("storage", "", text))
         with database.read() as tx:
             tally.sessions = len(tx.rows("all_sessions"))
-            steps = chain(_check_log(tx), _check_turns(tx), _check_structure(tx), _check_sessions(tx))
+            steps = chain(
+                _check_log(tx), _check_turns(tx), _check_structure(tx), _check_sessions(tx), _check_evidence(tx)
+            )
             for step in steps:
                 if tally.take(step):
                     break
@@ -245,7 +247,7 @@ def _check_compaction(tx: Tx, record: Record) -> Iterator[str]:
     except _UNREADABLE:
         yield "its compaction, or the one before it, names turns that are not there"
         return
-    if depths != sorted(set(depths)):
+    if depths != sorted(set(depths)) and (depths != sorted(depths) or row.first_kept_message_id is None):
         yield "its first kept turn does not come after the summarised ones"
     if row.turns_summarized != depths[0] - done:
         yield f"turns_summarized is {row.turns_summarized}, not {depths[0] - done}"
@@ -303,6 +305,46 @@ def _check_session(tx: Tx, session: SessionRow, logged: "_Logged") -> Iterator[s
         yield f"its task status {session.task_status} was never logged"
     if logged.changed.get(session.label) != session.updated_at:
         yield "updated_at is not the time of its last log entry"
+
+
+def _check_evidence(tx: Tx) -> Iterator[Finding | str]:
+    """Every block is what it was, and every capture is made of its blocks."""
+    checked: set[int] = set()
+    after = 0
+    while page := [evidence.Capture(*row) for row in tx.rows("captures_page", after=after, format=None, limit=_PAGE)]:
+        for capture in page:
+            blocks = tx.rows("blocks_of", capture_id=capture.id)
+            for what in _check_capture(capture, blocks):
+                yield Finding("captures", str(capture.id), what)
+            for _, block_id, _, _ in blocks:
+                if block_id not in checked:
+                    checked.add(block_id)
+                    yield from _check_block(tx, block_id)
+        after = page[-1].id
+    loose = tx.first("loose_block")
+    if loose is not None:
+        yield Finding("blocks", str(loose[0]), "belongs to no capture")
+    lost = tx.first("lost_blocks")
+    if lost is not None:
+        yield Finding("capture_blocks", str(lost[0]), "names a capture or a block that is not there")
+
+
+def _check_capture(capture: evidence.Capture, blocks: list[tuple[Any, ...]]) -> Iterator[str]:
+    if [row[0] for row in blocks] != list(range(len(blocks))):
+        yield "its blocks are not numbered 0, 1, 2 …"
+    if sum(row[3] for row in blocks) != capture.size_bytes:
+        yield f"its blocks do not have {capture.size_bytes} bytes"
+    if capture.size_bytes and evidence.digest_of(row[2] for row in blocks) != capture.digest:
+        yield "its blocks are not those that were captured (digest)"
+
+
+def _check_block(tx: Tx, block_id: int) -> Iterator[Finding]:
+    row = tx.first("packed_block", id=block_id)
+    try:
+        if row is not None:
+            evidence.unpack(*row)
+    except (StoreCorrupt, zstd.ZstdError):
+        yield Finding("blocks", str(block_id), "differs from what was captured")
 
 
 class _Logged:

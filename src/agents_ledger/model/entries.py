@@ -97,6 +97,7 @@ class Message(Struct, frozen=True):
     created_at: int | None = None
     id: str | None = None
     native_id: str | None = None
+    evidence: str | None = None  # where a source says it
 
 
 class Call(Struct, frozen=True):
@@ -113,6 +114,19 @@ class Call(Struct, frozen=True):
     completed_at: int | None = None
     id: str | None = None
     native_id: str | None = None
+    spawned: str | None = None  # the label of the session that it started, where the call's own source says so
+    evidence: str | None = None
+
+
+class ModelCall(Struct, frozen=True):
+    """Tokens of one call to a model, as its source reported them; `message` is the answer's index."""
+
+    usage: Usage
+    model: str | None = None
+    provider: str | None = None
+    at: int | None = None
+    key: str | None = None  # the same for copies of this call
+    message: int | None = None
 
 
 class Compaction(Struct, frozen=True):
@@ -173,6 +187,8 @@ class Turn(Struct, frozen=True):
     completed_at: int | None = None
     id: str | None = None
     native_id: str | None = None
+    model_calls: tuple[ModelCall, ...] = ()
+    evidence: str | None = None
 
 
 class Spawn(Struct, frozen=True):

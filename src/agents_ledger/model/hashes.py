@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agents_ledger.model.rows import CallRow, CompactionRow, LogRow, MessageRow, MoveRow, Record, TurnRow
+from agents_ledger.model.rows import CallRow, CompactionRow, LogRow, MessageRow, MoveRow, Record, TurnRow, UsageRow
 
 SALT_BYTES = 16
 
@@ -111,7 +111,16 @@ def move_facts(move: MoveRow) -> list[object]:
     return [move.session_label, move.thread_id, move.changed_at, move.from_thread_id, move.reason]
 
 
+def usage_facts(usage: UsageRow) -> list[object]:
+    """What a row of `usages` says, without its turn and its message."""
+    tokens = [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.cache_write_tokens]
+    more = [usage.reasoning_tokens, usage.total_tokens, usage.at, usage.usage_key]
+    return [usage.sequence, usage.model, usage.provider, *tokens, *more]
+
+
 def _attachments(record: Record) -> Iterator[Part]:
+    for usage in record.usages:
+        yield Part("usage", canon([usage.message_id, *usage_facts(usage)]))
     for file in record.files:
         facts = [file.message_id, file.kind, file.file_path, file.line_start, file.line_end]
         yield Part("file", canon(facts))

@@ -1,14 +1,16 @@
-"""Identity: ULIDs, monotonic within a process."""
+"""Identity: ULIDs. Born here: monotonic within a process. Read from a source: derived from what it is."""
 
 import os
 import threading
 import time
+from hashlib import sha256
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALID = frozenset(_ALPHABET)
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _RANDOM_BITS = 80
 _MAX = (1 << 128) - 1
+_LAST_STAMP = (1 << 48) - 1
 LENGTH = 26
 
 
@@ -46,6 +48,13 @@ def encode(value: int) -> str:
         f"{pairs[low >> 40 & 1023]}{pairs[low >> 30 & 1023]}{pairs[low >> 20 & 1023]}{pairs[low >> 10 & 1023]}"
         f"{pairs[low & 1023]}"
     )
+
+
+def derived(at_ms: int, *parts: str | int) -> str:
+    """The ULID of something that was not born here: its time, and a hash of what it is. The same again, always."""
+    digest = sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+    stamp = min(max(at_ms, 0), _LAST_STAMP)
+    return encode(stamp << _RANDOM_BITS | int.from_bytes(digest[:10], "big"))
 
 
 def is_ulid(text: str) -> bool:

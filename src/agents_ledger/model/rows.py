@@ -48,6 +48,7 @@ class TurnRow(Struct):
     turn_hash: bytes | None = None
     seal_salt: bytes | None = None
     seal_seq: int | None = None
+    evidence: str | None = None
 
 
 class MessageRow(Struct):
@@ -67,6 +68,7 @@ class MessageRow(Struct):
     lossy: int
     root_id: str
     native_id: str | None
+    evidence: str | None = None
 
 
 class CallRow(Struct):
@@ -88,6 +90,26 @@ class CallRow(Struct):
     lossy: int
     root_id: str
     native_id: str | None
+    evidence: str | None = None
+
+
+class UsageRow(Struct):
+    """A row of `usages`: the tokens of one call to a model."""
+
+    turn_id: str
+    sequence: int
+    message_id: str | None
+    model: str | None
+    provider: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_input_tokens: int | None
+    cache_write_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    at: int
+    usage_key: str | None
+    root_id: str
 
 
 class CompactionRow(Struct):
@@ -236,3 +258,4 @@ class Record(Struct):
     lints: list[LintRow]
     codeblocks: list[CodeBlockRow]
     originals: list[OriginalRow]
+    usages: list[UsageRow] = []

@@ -27,6 +27,11 @@ def readable(text: str) -> tuple[str, bytes | None]:
     return view, text.encode("utf-8", "surrogatepass")
 
 
+def storable(text: str) -> str:
+    """The text alone, as it can be written down anywhere: without NUL and lone surrogates."""
+    return readable(text)[0]
+
+
 def label(text: str, what: str = "label") -> str:
     """A name that people type: not empty, one line, at most 512 characters, no control characters."""
     if not isinstance(text, str):
@@ -60,29 +65,41 @@ def json_text(value: Any, what: str) -> tuple[str, bytes | None]:
         return _raw_json(bytes(value), what)
     try:
         encoded = msgspec.json.encode(value)
+        written = encoded.decode()
     except (OverflowError, UnicodeEncodeError, TypeError, RecursionError, ValueError):
         return _as_valid(_careful_json(value, what))
     if b"null" in encoded and not _is_finite(value):
         # msgspec writes NaN as null: keep what was meant.
-        return encoded.decode(), _careful_json(value, what, allow_nan=True).encode()
-    return encoded.decode(), None
+        return written, _careful_json(value, what, allow_nan=True).encode()
+    return written, None
 
 
 def _careful_json(value: Any, what: str, *, allow_nan: bool = False) -> str:
     """JSON by the standard library: slower, but takes large numbers and writes lone surrogates as escapes."""
     try:
-        return json.dumps(value, allow_nan=allow_nan, separators=(",", ":"))
+        return json.dumps(value, allow_nan=allow_nan, separators=(",", ":"), default=_inner_json)
     except (TypeError, ValueError, RecursionError) as problem:
         if not allow_nan and "Out of range float" in str(problem):
             return _careful_json(value, what, allow_nan=True)
         raise BadInput(f"{what} can't be written as JSON ({problem}): pass plain JSON values") from None
 
 
+def _inner_json(value: Any) -> Any:
+    """JSON that is encoded already, inside of other JSON."""
+    if isinstance(value, msgspec.Raw):
+        return read_json(_raw_json(bytes(value) or b"null", "it")[0])
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
 def _as_valid(text: str) -> tuple[str, bytes | None]:
     """The standard library's JSON without NaN and infinities, and the text with them if there were any."""
     if not any(word in text for word in ("NaN", "Infinity")):
         return text, None
-    view = json.dumps(json.loads(text, parse_constant=lambda _: None), separators=(",", ":"))
+    value = json.loads(text, parse_constant=lambda _: None)
+    try:
+        view = msgspec.json.encode(value).decode()
+    except (OverflowError, UnicodeEncodeError, RecursionError):
+        view = json.dumps(value, separators=(",", ":"))
     return (text, None) if view == text else (view, text.encode())
 
 
@@ -96,10 +113,19 @@ def _raw_json(raw: bytes, what: str) -> tuple[str, bytes | None]:
     try:
         msgspec.json.decode(raw)
     except msgspec.DecodeError:
-        return json.dumps(readable(text)[0], ensure_ascii=False), raw  # what was said to be JSON, as a text
+        return _loose_json(text, raw)
     except RecursionError:
         pass  # nested deeper than any reader goes, but kept as it is
     return text, None
+
+
+def _loose_json(text: str, raw: bytes) -> tuple[str, bytes | None]:
+    """What the standard library takes as JSON (lone surrogates as escapes, NaN); all else as a text."""
+    try:
+        json.loads(text)
+        return _as_valid(text)
+    except (ValueError, RecursionError):
+        return json.dumps(readable(text)[0], ensure_ascii=False), raw
 
 
 def read_json(text: str) -> Any:

@@ -27,6 +27,19 @@ def iso(at_ms: int | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def from_iso(text: object) -> int | None:
+    """Unix ms from a source's ISO 8601 time (without a zone: UTC); None for whatever else it holds."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
 def parse(text: str, now: int) -> int:
     """Unix ms from `2026-11-15`, `2026-11-15T20:53`, `3h`, `2d ago`, `now`, or a number (s or ms)."""
     text = text.strip()

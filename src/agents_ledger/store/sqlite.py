@@ -130,11 +130,16 @@ class SqliteDatabase(Database):
 
     def check(self) -> list[str]:
         """SQLite's own integrity and foreign key checks."""
-        with self.read() as tx, translated(self.path):
-            connection = tx.connection
-            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
-            for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-                found.append(f"{table} row {rowid} refers to a {parent} row that is not there")
+        self._check_usable()
+        with translated(self.path):
+            # a connection of its own: one that has searched before keeps an outdated picture of the search index here
+            connection = self._connect(readonly=True)
+            try:
+                found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
+                for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+                    found.append(f"{table} row {rowid} refers to a {parent} row that is not there")
+            finally:
+                connection.close()
             return found
 
     def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:

@@ -2,9 +2,9 @@
 
 -- name: insert_message
 INSERT INTO messages (n, id, turn_id, role, content, source, sequence, created_at, thinking, context_json,
-    metadata_json, blocks_json, lossy, root_id, native_id)
+    metadata_json, blocks_json, lossy, root_id, native_id, evidence)
 VALUES ((SELECT coalesce(max(n), 0) + 2 FROM messages), :id, :turn_id, :role, :content, :source, :sequence,
-    :created_at, :thinking, :context_json, :metadata_json, :blocks_json, :lossy, :root_id, :native_id);
+    :created_at, :thinking, :context_json, :metadata_json, :blocks_json, :lossy, :root_id, :native_id, :evidence);
 
 -- name: next_message
 SELECT coalesce(max(sequence), -1) + 1 FROM messages WHERE turn_id = :turn_id;
@@ -18,10 +18,11 @@ UPDATE messages SET content = :content, thinking = :thinking, lossy = :lossy WHE
 
 -- name: insert_call
 INSERT INTO tool_calls (n, id, turn_id, message_id, tool_name, tool_number, params_json, result_json, error,
-    status, spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id)
+    status, spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id,
+    evidence)
 VALUES ((SELECT coalesce(max(n), -1) + 2 FROM tool_calls), :id, :turn_id, :message_id, :tool_name,
     :tool_number, :params_json, :result_json, :error, :status, :spawned_session_label, :started_at,
-    :completed_at, :sequence, :lossy, :root_id, :native_id);
+    :completed_at, :sequence, :lossy, :root_id, :native_id, :evidence);
 
 -- name: finish_call
 -- The outcome of a tool call that is still open.
@@ -63,6 +64,15 @@ INSERT INTO originals (row_id, field, bytes, turn_id, root_id)
 VALUES (:row_id, :field, :bytes, :turn_id, :root_id)
 ON CONFLICT (row_id, field) DO UPDATE SET bytes = excluded.bytes;
 
+-- name: insert_usage
+INSERT INTO usages (turn_id, sequence, message_id, model, provider, input_tokens, output_tokens,
+    cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, at, usage_key, root_id)
+VALUES (:turn_id, :sequence, :message_id, :model, :provider, :input_tokens, :output_tokens,
+    :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :at, :usage_key, :root_id);
+
+-- name: usages_of
+SELECT * FROM usages WHERE turn_id IN_LIST(:ids) ORDER BY turn_id, sequence;
+
 -- name: insert_compaction
 INSERT INTO compactions (turn_id, summary, summarized_through_turn_id, first_kept_turn_id, turns_summarized,
     compaction_type, model, provider, tokens_before, tokens_after, summary_tokens,
@@ -76,12 +86,12 @@ VALUES (:turn_id, :summary, :summarized_through_turn_id, :first_kept_turn_id, :t
 -- name: messages_of
 -- Of the turns whose ids are given as a JSON array, as are the following.
 SELECT id, turn_id, role, content, source, sequence, created_at, thinking, context_json, metadata_json,
-    blocks_json, lossy, root_id, native_id
+    blocks_json, lossy, root_id, native_id, evidence
 FROM messages WHERE turn_id IN_LIST(:ids) ORDER BY turn_id, sequence;
 
 -- name: calls_of
 SELECT id, turn_id, message_id, tool_name, tool_number, params_json, result_json, error, status,
-    spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id
+    spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id, evidence
 FROM tool_calls WHERE turn_id IN_LIST(:ids) ORDER BY turn_id, sequence;
 
 -- name: compactions_of
@@ -109,12 +119,12 @@ ORDER BY turn_id, row_id, field;
 
 -- name: message_by_id
 SELECT id, turn_id, role, content, source, sequence, created_at, thinking, context_json, metadata_json,
-    blocks_json, lossy, root_id, native_id
+    blocks_json, lossy, root_id, native_id, evidence
 FROM messages WHERE id = :id;
 
 -- name: call_by_id
 SELECT id, turn_id, message_id, tool_name, tool_number, params_json, result_json, error, status,
-    spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id
+    spawned_session_label, started_at, completed_at, sequence, lossy, root_id, native_id, evidence
 FROM tool_calls WHERE id = :id;
 
 -- name: compaction_of

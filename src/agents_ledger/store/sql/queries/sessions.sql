@@ -65,12 +65,21 @@ WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND
 
 -- name: session_list
 -- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.
-SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at
-FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id
+SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d.title, d.project
+FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_details d ON d.session_label = s.label
 WHERE (CAST(:status AS TEXT) IS NULL OR s.status = :status)
+    AND (CAST(:origin AS TEXT) IS NULL OR s.origin = :origin)
+    AND (CAST(:project AS TEXT) IS NULL OR d.project = :project OR d.project LIKE :project_end ESCAPE '!')
     AND (CAST(:before_at AS INTEGER) IS NULL OR s.updated_at < :before_at
         OR (s.updated_at = :before_at AND s.label > :after_label))
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
+
+-- name: newest_labels
+SELECT label FROM sessions ORDER BY updated_at DESC, label LIMIT :limit;
+
+-- name: session_origins
+-- How many sessions came from each agent.
+SELECT origin, count(*) FROM sessions WHERE origin IS NOT NULL GROUP BY origin ORDER BY count(*) DESC, origin;
 
 -- name: sessions_at
 -- The sessions whose head lies in a tree.

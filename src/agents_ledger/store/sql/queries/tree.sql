@@ -23,17 +23,24 @@ INSERT INTO turns (id, parent_turn_id, turn_type, status, started_at, completed_
     cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids,
     response_message_id, has_children, tool_call_count, source_event_id, workspace_path, root_id, segment_id,
     depth, thread_tokens, system_depth, compaction_depth, persona_id, system_prompt_hash, thread_key, error,
-    native_id, turn_hash, seal_salt, seal_seq)
+    native_id, turn_hash, seal_salt, seal_seq, evidence)
 VALUES (:id, :parent_turn_id, :turn_type, :status, :started_at, :completed_at, :model, :provider, :role,
     :toolset_name, :tools_available, :permissions_granted, :permissions_used, :input_tokens, :output_tokens,
     :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :query_message_ids,
     :response_message_id, :has_children, :tool_call_count, :source_event_id, :workspace_path, :root_id,
     :segment_id, :depth, :thread_tokens, :system_depth, :compaction_depth, :persona_id, :system_prompt_hash,
-    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq);
+    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq, :evidence);
 
 -- name: mark_parent
 -- A turn that has got a child says so.
 UPDATE turns SET has_children = 1 WHERE id = :id AND has_children = 0;
+
+-- name: unmark_parent
+-- A turn whose only child has gone elsewhere, while that was not sealed.
+UPDATE turns SET has_children = 0 WHERE id = :id AND has_children = 1
+    AND NOT EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = turns.segment_id AND c.depth = turns.depth + 1)
+    AND NOT EXISTS (SELECT 1 FROM segments f
+        WHERE f.parent_segment_id = turns.segment_id AND f.fork_depth = turns.depth);
 
 -- name: seal_turn
 -- The last change of a turn: its outcome and its seal.
@@ -45,6 +52,26 @@ UPDATE turns SET status = :status, completed_at = :completed_at, permissions_use
     thread_tokens = :thread_tokens, system_depth = :system_depth, error = :error, turn_hash = :turn_hash,
     seal_salt = :seal_salt, seal_seq = :seal_seq
 WHERE id = :id AND seal_seq IS NULL;
+
+-- name: replace_turn
+-- A turn that is not sealed yet, as its source tells it now: its place, its facts, perhaps its seal.
+UPDATE turns SET parent_turn_id = :parent_turn_id, turn_type = :turn_type, status = :status,
+    started_at = :started_at, completed_at = :completed_at, model = :model, provider = :provider, role = :role,
+    toolset_name = :toolset_name, tools_available = :tools_available, permissions_granted = :permissions_granted,
+    permissions_used = :permissions_used, input_tokens = :input_tokens, output_tokens = :output_tokens,
+    cached_input_tokens = :cached_input_tokens, cache_write_tokens = :cache_write_tokens,
+    reasoning_tokens = :reasoning_tokens, total_tokens = :total_tokens, query_message_ids = :query_message_ids,
+    response_message_id = :response_message_id, tool_call_count = :tool_call_count,
+    source_event_id = :source_event_id, workspace_path = :workspace_path, root_id = :root_id,
+    segment_id = :segment_id, depth = :depth, thread_tokens = :thread_tokens, system_depth = :system_depth,
+    compaction_depth = :compaction_depth, persona_id = :persona_id, system_prompt_hash = :system_prompt_hash,
+    thread_key = :thread_key, error = :error, native_id = :native_id, turn_hash = :turn_hash,
+    seal_salt = :seal_salt, seal_seq = :seal_seq, evidence = :evidence
+WHERE id = :id AND seal_seq = 0;
+
+-- name: drop_empty_segment
+DELETE FROM segments WHERE id = :id AND NOT EXISTS (SELECT 1 FROM turns WHERE segment_id = :id)
+    AND NOT EXISTS (SELECT 1 FROM segments WHERE parent_segment_id = :id);
 
 -- name: start_streaming
 UPDATE turns SET status = 'streaming' WHERE id = :id AND status = 'pending';
@@ -74,8 +101,9 @@ WITH RECURSIVE chain(segment_id, through) AS (
     SELECT s.parent_segment_id, s.fork_depth
     FROM chain JOIN segments s ON s.id = chain.segment_id
     WHERE s.parent_segment_id IS NOT NULL AND s.fork_depth >= :depth)
-SELECT a.id FROM chain JOIN turns a ON a.segment_id = chain.segment_id AND a.depth <= chain.through
-WHERE a.depth = :depth;
+-- CROSS JOIN: SQLite would scan all turns otherwise
+SELECT a.id FROM chain CROSS JOIN turns a
+WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through AND a.depth = :depth;
 
 -- name: sessions_including
 -- Every session that has ever had a turn in its thread: those whose head lies behind it, and those that left it
@@ -119,7 +147,8 @@ SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.t
     t.segment_id,
     coalesce(
         (SELECT substr(m.content, 1, 200) FROM messages m
-         WHERE m.turn_id = t.id AND m.role = 'user' ORDER BY m.sequence LIMIT 1),
+         WHERE m.turn_id = t.id AND m.role = 'user' AND coalesce(m.source, '') <> 'context'
+         ORDER BY m.sequence LIMIT 1),
         (SELECT substr(m.content, 1, 200) FROM messages m
          WHERE m.turn_id = t.id AND m.content IS NOT NULL AND m.role <> 'system' ORDER BY m.sequence LIMIT 1),
         (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id)) AS opening

@@ -23,7 +23,7 @@ ORDER BY t.id;
 -- name: sealed_outside_log
 -- Turns that call themselves sealed by a log entry that is not theirs.
 SELECT t.id FROM turns t LEFT JOIN log l ON l.seq = t.seal_seq AND l.kind = 'seal' AND l.ref = t.id
-WHERE t.seal_seq IS NOT NULL AND l.seq IS NULL ORDER BY t.id LIMIT 1;
+WHERE t.seal_seq > 0 AND l.seq IS NULL ORDER BY t.id LIMIT 1;
 
 -- name: log_page
 SELECT seq, kind, ref, at, body, leaf FROM log WHERE seq > :after ORDER BY seq LIMIT :limit;
@@ -61,14 +61,14 @@ WHERE EXISTS (SELECT 1 FROM sessions s WHERE s.label = a.alias AND s.status = 'a
 ORDER BY a.alias LIMIT 1;
 
 -- name: unlinked_subagents
--- Subagents whose call does not point back, and calls whose subagent does not.
+-- Subagents whose call does not point back, and calls whose subagent does not. (A source may tell one side only.)
 SELECT s.label FROM sessions s LEFT JOIN tool_calls c ON c.id = s.spawn_tool_call_id
 WHERE s.spawn_tool_call_id IS NOT NULL
-    AND (c.id IS NULL OR c.spawned_session_label <> s.label OR c.spawned_session_label IS NULL
-        OR c.turn_id <> s.parent_turn_id)
+    AND (c.id IS NULL OR c.turn_id <> s.parent_turn_id
+        OR (c.evidence IS NULL AND (c.spawned_session_label IS NULL OR c.spawned_session_label <> s.label)))
 UNION ALL
 SELECT c.spawned_session_label FROM tool_calls c LEFT JOIN sessions s ON s.label = c.spawned_session_label
-WHERE c.spawned_session_label IS NOT NULL AND (s.label IS NULL OR s.spawn_tool_call_id <> c.id
+WHERE c.spawned_session_label IS NOT NULL AND c.evidence IS NULL AND (s.label IS NULL OR s.spawn_tool_call_id <> c.id
     OR s.spawn_tool_call_id IS NULL)
 ORDER BY 1 LIMIT 1;
 
@@ -79,6 +79,8 @@ UNION ALL
 SELECT 'tool_calls', c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE c.root_id <> t.root_id
 UNION ALL
 SELECT 'compactions', k.turn_id FROM compactions k JOIN turns t ON t.id = k.turn_id WHERE k.root_id <> t.root_id
+UNION ALL
+SELECT 'usages', u.turn_id FROM usages u JOIN turns t ON t.id = u.turn_id WHERE u.root_id <> t.root_id
 UNION ALL
 SELECT 'originals', o.row_id FROM originals o JOIN turns t ON t.id = o.turn_id WHERE o.root_id <> t.root_id
 UNION ALL
@@ -99,3 +101,12 @@ ORDER BY s.id LIMIT 1;
 -- name: stray_compactions
 SELECT k.turn_id FROM compactions k JOIN turns t ON t.id = k.turn_id WHERE t.turn_type <> 'compaction'
 ORDER BY 1 LIMIT 1;
+
+-- name: loose_block
+SELECT b.id FROM blocks b WHERE NOT EXISTS (SELECT 1 FROM capture_blocks c WHERE c.block_id = b.id)
+ORDER BY b.id LIMIT 1;
+
+-- name: lost_blocks
+SELECT cb.capture_id FROM capture_blocks cb LEFT JOIN captures c ON c.id = cb.capture_id
+    LEFT JOIN blocks b ON b.id = cb.block_id
+WHERE c.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1;

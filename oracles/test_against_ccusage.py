@@ -1,0 +1,254 @@
+"""Our ledger's tokens and ccusage's: for each model, for each file by itself and for files that belong together.
+
+Where ccusage counts otherwise for a known reason, it is given a copy without that reason: then both must be the same.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from bench.claude_corpus import write_corpus
+from oracles.ours import GOLDEN, SHARED, copied, synced, totals
+from oracles.readers import Tokens, ccusage_totals
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why ccusage counts some lines otherwise, which they are, and the same without the reason."""
+
+    why: str
+    applies: Callable[[Json], bool]
+    mended: Callable[[Json], Json]
+
+
+def _usage(line: Json) -> Json:
+    message = line.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    return usage if isinstance(usage, dict) else {}
+
+
+def _contradicts_itself(line: Json) -> bool:
+    usage = _usage(line)
+    parts = usage.get("cache_creation")
+    return isinstance(parts, dict) and sum(parts.values()) != usage.get("cache_creation_input_tokens")
+
+
+def _without_parts(line: Json) -> Json:
+    del line["message"]["usage"]["cache_creation"]
+    return line
+
+
+def _has_microseconds(line: Json) -> bool:
+    return bool(_usage(line)) and len(str(line.get("timestamp"))) > len("2026-11-15T18:27:15.969Z")
+
+
+REASONS = [
+    Reason(
+        "it takes the parts `cache_creation.ephemeral_…` for the sum, also where they are zeros that contradict it",
+        _contradicts_itself,
+        _without_parts,
+    ),
+    Reason(
+        "it leaves out lines with times of more than milliseconds (forks by the SDK have them)",
+        _has_microseconds,
+        lambda line: {**line, "timestamp": line["timestamp"][:23] + "Z"},
+    ),
+]
+SPACES = 'it looks for the bytes `"usage":{` and overlooks lines with spaces behind the colons (written by hand)'
+FORKS = "Claude Code 1.0 copies messages into forks without their `requestId`: ccusage counts those again, we do not"
+
+# By how much we count more (or less) in Codex's files, and why.
+MORE = {
+    "rollout-2026-11-15T18-14-24-01a1e06a-e587-76c1-bcdd-9c9a8ad6b4ee.jsonl": (
+        {"gpt-5-codex": Tokens(2032, 14, 0, 8124)},
+        "the last call before it was killed has a `token_usage_record` and no `token_count`; ccusage reads these only",
+    ),
+    "rollout-2026-11-15T18-24-35-01a1e074-3706-7b72-b8a1-e7a6dcd8514d.jsonl": (
+        {"gpt-5.2-codex": Tokens(1000, 200, 0, 500)},
+        "a fork by itself: ccusage leaves out what it copied, we have seen it nowhere else",
+    ),
+}
+MORE_IN_GOLDEN = {
+    **MORE,
+    "rollout-2026-11-15T18-24-16-01a1e073-ecfa-7413-9e26-197e48210724.jsonl in rollback": (
+        {"gpt-5.2-codex": Tokens(600, 120, 0, 300)},
+        "lines were cut out: the sums go on from 600 to 1500; we follow the sums, ccusage the single calls",
+    ),
+    "rollout-2026-11-15T18-52-05-01a1e08d-66b2-7100-b22c-d18ec2df8409.jsonl in broken-lines": (
+        {"gpt-5": Tokens(0, -9, 0, 0)},
+        '`output_tokens` is the text "9" there: ccusage takes it for a number',
+    ),
+}
+TOGETHER = {
+    "fixtures/codex": (MORE["rollout-2026-11-15T18-14-24-01a1e06a-e587-76c1-bcdd-9c9a8ad6b4ee.jsonl"][0], "as above"),
+    "fixtures/codex-0.63.0": (
+        {"gpt-5-codex": Tokens(5928, 57, 0, 7032)},
+        "a copy by hand under a new id: ccusage knows its calls by their times; for us it is another session",
+    ),
+    "codex/killed": (MORE["rollout-2026-11-15T18-14-24-01a1e06a-e587-76c1-bcdd-9c9a8ad6b4ee.jsonl"][0], "as above"),
+}
+
+
+def claude_files(folder: Path) -> list[Path]:
+    """Claude Code's files below a folder."""
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix == ".jsonl" or path.name == "raw_transcript"]
+    return [path for path in found if path.is_file() and (not path.is_relative_to(GOLDEN) or "source" in path.parts)]
+
+
+def codex_files(folder: Path) -> list[Path]:
+    """Codex's files below a folder."""
+    return [path for path in claude_files(folder) if path.name not in ("history.jsonl", "session_index.jsonl")]
+
+
+CLAUDE_FOLDERS = [*sorted(SHARED.glob("fixtures/claude*")), SHARED / "corpus/claude-code"]
+CODEX_FOLDERS = [*sorted(SHARED.glob("fixtures/codex*")), SHARED / "corpus/codex"]
+GOLDEN_CLAUDE = sorted(GOLDEN.glob("claude-code/*/source"))
+GOLDEN_CODEX = sorted(path for path in GOLDEN.glob("codex/*/source") if path.parent.name != "packed")
+CLAUDE = [path for folder in [GOLDEN / "claude-code", *CLAUDE_FOLDERS] for path in claude_files(folder)]
+CODEX = [path for folder in [GOLDEN / "codex", *CODEX_FOLDERS] for path in codex_files(folder)]
+
+
+def _id(path: Path) -> str:
+    return "/".join(path.parts[-4:])
+
+
+@contextmanager
+def mended(folder: Path) -> Iterator[tuple[Path, set[str]]]:
+    """A copy of a folder without the known reasons, and those that were met."""
+    met: set[str] = set()
+    requests: dict[str, str] = {}
+    with TemporaryDirectory() as copy:
+        files = {path: _records(path) for path in sorted(folder.rglob("*.jsonl"))}
+        for record in (record for records in files.values() for record in records if isinstance(record, dict)):
+            if _usage(record) and isinstance(record.get("requestId"), str):
+                requests[record["message"].get("id")] = record["requestId"]
+        for path, records in files.items():
+            lines = [_mended(record, requests, met) for record in records]
+            place = Path(copy, path.relative_to(folder))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(b"\n".join(lines))
+        yield Path(copy), met
+
+
+def _records(path: Path) -> list[Json | bytes]:
+    """Lines as JSON objects; those that are none as they are."""
+    found: list[Json | bytes] = []
+    for line in path.read_bytes().splitlines():
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        found.append(value if isinstance(value, dict) and b"\\ud8" not in line else line)
+    return found
+
+
+def _mended(record: Json | bytes, requests: dict[str, str], met: set[str]) -> bytes:
+    if isinstance(record, bytes):
+        return record
+    for reason in REASONS:
+        if reason.applies(record):
+            met.add(reason.why)
+            record = reason.mended(record)
+    if _usage(record) and "requestId" not in record and record["message"].get("id") in requests:
+        met.add(FORKS)
+        record = {**record, "requestId": requests[record["message"]["id"]]}
+    return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def counted(totals_: dict[str, Tokens]) -> dict[str, Tokens]:
+    """Without models that used nothing."""
+    return {model: tokens for model, tokens in totals_.items() if tokens != Tokens()}
+
+
+def check_claude(folder: Path, *, because: set[str] | None = None) -> None:
+    """Equal; or equal without the known reasons, and then there is one."""
+    with synced(folder) as ledger:
+        ours = counted(totals(ledger))
+    if ours == counted(ccusage_totals(claude_dir=folder)):
+        return
+    with mended(folder) as (copy, met):
+        assert counted(ccusage_totals(claude_dir=copy)) == ours
+        spaced = any(b'"usage": {' in path.read_bytes() for path in folder.rglob("*.jsonl"))
+        assert met or spaced
+        print(*sorted({*met, *({SPACES} if spaced else ())}), sep="\n")
+        assert because is None or met <= because
+
+
+@pytest.mark.parametrize("path", CLAUDE, ids=_id)
+def test_a_file_of_claude_code_used_the_same(path: Path) -> None:
+    if "broken-lines" in path.parts:
+        pytest.skip("NOT JUDGED: glued lines and lines that are not UTF-8, of which ccusage counts nothing")
+    with copied([(path, f"{path.name.removesuffix('.jsonl')}.jsonl")]) as folder:
+        check_claude(folder, because={reason.why for reason in REASONS})
+
+
+@pytest.mark.parametrize("folder", [*GOLDEN_CLAUDE, *CLAUDE_FOLDERS], ids=_id)
+def test_files_of_claude_code_together_used_the_same(folder: Path) -> None:
+    if folder.parent.name == "broken-lines":
+        pytest.skip("NOT JUDGED: as above")
+    paths = claude_files(folder)
+    if not paths:
+        pytest.skip(f"NOT JUDGED: nothing in {folder}")
+    pairs = [(path, f"{path.relative_to(folder).as_posix().removesuffix('.jsonl')}.jsonl") for path in paths]
+    with copied(pairs) as copy:
+        check_claude(copy)
+
+
+def test_a_corpus_used_the_same_and_what_it_is_known_to_have_used(tmp_path: Path) -> None:
+    truth = write_corpus(tmp_path, sessions=30, projects=5)
+    folder = tmp_path / ".claude" / "projects"
+    with synced(folder) as ledger:
+        ours = counted(totals(ledger))
+    assert ours == counted(ccusage_totals(claude_dir=folder))
+    known = (truth.input_tokens, truth.output_tokens, truth.cache_write_tokens, truth.cache_read_tokens)
+    assert sum(ours.values(), Tokens()) == Tokens(*known)
+
+
+def check_codex(folder: Path, more: dict[str, Tokens]) -> None:
+    """Equal, but for what is known and explained."""
+    with synced(folder) as ledger:
+        ours = counted(totals(ledger))
+    with mended(folder) as (copy, _):  # for its spaces alone: the reasons are Claude Code's
+        theirs = counted(ccusage_totals(codex_dir=copy))
+    for model, tokens in more.items():
+        theirs[model] = theirs.get(model, Tokens()) + tokens
+    assert counted(theirs) == ours
+
+
+@pytest.mark.parametrize("path", CODEX, ids=_id)
+def test_a_file_of_codex_used_the_same(path: Path) -> None:
+    known: dict[str, Any] = MORE_IN_GOLDEN if path.is_relative_to(GOLDEN) else MORE
+    golden = next((f"{path.name} in {one.parent.name}" for one in path.parents if one.name == "source"), path.name)
+    more: tuple[dict[str, Tokens], str] = known.get(golden) or known.get(path.name) or ({}, "")
+    name = path.name if path.name.startswith("rollout-") else f"rollout-2026-01-01T00-00-00-{path.name}.jsonl"
+    with copied([(path, name)]) as folder:
+        check_codex(folder, more[0])
+
+
+@pytest.mark.parametrize("folder", [*GOLDEN_CODEX, *CODEX_FOLDERS], ids=_id)
+def test_files_of_codex_together_used_the_same(folder: Path) -> None:
+    paths = codex_files(folder)
+    if not paths:
+        pytest.skip(f"NOT JUDGED: nothing in {folder}")
+    owner = folder.parent if folder.name == "source" else folder
+    alone = {f"{path.name} in {owner.name}" for path in paths} & MORE_IN_GOLDEN.keys()
+    more: tuple[dict[str, Tokens], str] = TOGETHER.get("/".join(owner.parts[-2:])) or (
+        MORE_IN_GOLDEN[alone.pop()] if len(paths) == 1 and alone else ({}, "")
+    )
+    pairs = [
+        (
+            path,
+            path.name if path.name.startswith("rollout-") else f"{number}/rollout-2026-01-01T00-00-00-{number}.jsonl",
+        )
+        for number, path in enumerate(paths)
+    ]
+    with copied(pairs) as copy:
+        check_codex(copy, more[0])

@@ -1,0 +1,1 @@
+"""Capture: the only place where formats meet the disk and the ledger."""

@@ -1,0 +1,445 @@
+"""Turns out of steps: what belongs together, what follows what, what is a branch. In the order of the source.
+
+A turn is closed when another one of its session begins; closed turns never change. So a source that was read in two
+pieces gives the same turns as one that was read at once. The last turn of each session stays open.
+"""
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.capture.draft import WHOLE, Draft, Spot, noted, reopened
+from agents_ledger.model import ids
+from agents_ledger.model.entries import Settings
+from agents_ledger.model.rows import Record
+from agents_ledger.model.steps import (
+    AFTER_LAST,
+    Answered,
+    Base,
+    Closed,
+    Compacted,
+    Event,
+    Facts,
+    Moved,
+    Noted,
+    Problem,
+    Said,
+    Spent,
+    Step,
+    Stop,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Spot("", 0)  # before everything
+_KEPT = 2000  # ids of kept steps that are remembered after a compaction
+
+
+class LaneState(Struct):
+    """Where a session was when its source ended: enough to go on when it grows."""
+
+    session: str
+    open_id: str | None
+    at_turn: str
+    at_position: int
+    last_at: int
+    count: int
+    awaits: list[str]
+    settings: Settings
+    joined: dict[str, int]
+    kept: dict[str, str]
+    ahead: list[tuple[Said, int, str]]
+    first: list[str] = []
+
+
+class Lane:
+    """One session while its source is read."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.open: Draft | None = None
+        self.at = ROOT  # behind the last step
+        self.last_at = 0
+        self.count = 0
+        self.awaits: dict[str, None] = {}  # steps and sessions that it follows and that are not here
+        self.settings = Settings()
+        self.kept: dict[str, Spot] = {}  # steps that the newest compaction kept
+        # what was put before the model ahead of the next question: it belongs to the turn that is to come
+        self.ahead: list[tuple[Said, int, str]] = []
+        self.first: list[str] = []  # steps before the first turn
+
+
+class Ledgerish(Protocol):
+    """What turns are put into, and asked about what is there already."""
+
+    def find(self, session: str, native_id: str) -> Spot | None:
+        """Where a step is, if it is in the ledger."""
+
+    def begun_with(self, session: str, identity: str) -> str | None:
+        """The turn that began with a step, if it is in the ledger."""
+
+    def is_leading(self, spot: Spot) -> bool:
+        """Whether nothing but context stands up to a spot in its turn."""
+
+    def cut(self, spot: Spot) -> Spot:
+        """A spot inside a turn, as the end of a turn that stops there."""
+
+    def back(self, spot: Spot, turns: int) -> Spot:
+        """So many questions earlier."""
+
+    def length(self, turn_id: str) -> int:
+        """How many messages a turn has."""
+
+    def record(self, turn_id: str) -> Record | None:
+        """A turn of the ledger that is not sealed; None if it is."""
+
+    def store(self, draft: Draft, *, is_final: bool) -> None:
+        """A turn as far as it was read; final if nothing can come to it any more."""
+
+    def stand(self, session: str, native_id: str, spot: Spot) -> None:
+        """A step stands behind a turn that is in the ledger."""
+
+    def moved(self, session: str, spot: Spot, at: int) -> None:
+        """A session's pointer went back."""
+
+    def facts(self, facts: Facts) -> None:
+        """What is known about a session."""
+
+    def base(self, base: Base) -> "Iterable[tuple[Event, str]] | None":
+        """The events that a session begins with, by reference; None if they are not here."""
+
+    def problem(self, problem: Problem, place: str) -> None:
+        """Something wrong with the source."""
+
+
+class Assembler:
+    """Takes the events of one source and puts turns into the ledger."""
+
+    def __init__(self, origin: str, ledger: Ledgerish) -> None:
+        self.origin = origin
+        self.lanes: dict[str, Lane] = {}
+        self._ledger = ledger
+        self._where: dict[tuple[str, str], Spot] = {}
+
+    def take(self, event: Event, place: str) -> None:
+        """One event, and where in the evidence it stands."""
+        if isinstance(event, Step):
+            lane = self._lane(event.session)
+            at = lane.last_at if event.at is None else event.at
+            lane.last_at = at
+            if isinstance(event, Said):
+                self._said(lane, event, at, place)
+            elif isinstance(event, Answered):
+                self._answered(lane, event, at, place)
+            elif isinstance(event, Noted):
+                self._noted(lane, event)
+            elif isinstance(event, Compacted):
+                self._compacted(lane, event, at, place)
+            else:
+                self._other(lane, event, at)
+        elif isinstance(event, Problem):
+            self._ledger.problem(event, place)
+        elif isinstance(event, Facts):
+            self._facts(event)
+        elif isinstance(event, Base):
+            self._base(event, place)
+
+    def finish(self) -> None:
+        """The source ends here, for now."""
+        for lane in self.lanes.values():
+            if lane.open is not None:
+                self._ledger.store(lane.open, is_final=False)
+
+    def forget(self) -> None:
+        """Everything closed is in the ledger now: only what is open has to be remembered."""
+        opened = {id(lane.open) for lane in self.lanes.values()}
+        self._where = {key: spot for key, spot in self._where.items() if spot is ROOT or id(spot.turn) in opened}
+
+    def state(self) -> list[LaneState]:
+        """What to go on from."""
+        return [_state(lane) for lane in self.lanes.values()]
+
+    def resume(self, states: list[LaneState]) -> None:
+        """Goes on where the source ended the last time."""
+        for state in states:
+            lane = self._lane(state.session)
+            lane.last_at, lane.count, lane.awaits = state.last_at, state.count, dict.fromkeys(state.awaits)
+            lane.settings, lane.ahead = state.settings, list(state.ahead)
+            lane.at = Spot(state.at_turn, state.at_position) if state.at_turn else ROOT
+            lane.kept = {native: Spot(turn, WHOLE) for native, turn in state.kept.items()}
+            record = None if state.open_id is None else self._ledger.record(state.open_id)
+            if state.open_id is not None and record is None:
+                self._ledger.problem(Problem("grew-after-seal", state.open_id), "")
+            if record is not None:
+                lane.open = reopened(record, state.session, state.joined)
+                if state.at_turn == state.open_id:
+                    lane.at = Spot(lane.open, state.at_position)
+            lane.first = list(state.first)
+            self._where.update(((lane.session, native), ROOT) for native in lane.first)
+            for step, _at, _place in lane.ahead:
+                if step.native_id is not None:
+                    self._where[lane.session, step.native_id] = lane.at
+
+    def spot_of(self, session: str, native_id: str) -> Spot | None:
+        """Where a step of this source is, if it was read lately."""
+        return self._where.get((session, native_id))
+
+    # each kind of step
+
+    def _said(self, lane: Lane, step: Said, at: int, place: str) -> None:
+        draft = lane.open
+        if draft is not None and step.joins is not None and step.joins in draft.joined_keys:
+            self._say(lane, draft, step, at, place)
+            return
+        if self._is_kept(lane, step) or (not step.starts_turn and self._is_known(lane, step)):
+            return
+        spot = self._spot(lane, step)
+        if _is_ahead(step, draft, spot):
+            lane.ahead.append((step, at, place))
+            self._stand(lane, step.native_id, spot, None, is_ahead=True)
+            return
+        if draft is None or step.starts_turn or not _goes_on(draft, spot):
+            draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
+            draft.native_id = step.native_id
+        else:
+            self._pour(lane, draft)
+        self._say(lane, draft, step, at, place)
+
+    def _say(self, lane: Lane, draft: Draft, step: Said, at: int, place: str) -> None:
+        draft.say(step, at, place)
+        index = draft.index_of(step)
+        self._stand(lane, step.native_id, Spot(draft, index + 1), draft)
+
+    def _answered(self, lane: Lane, step: Answered, at: int, place: str) -> None:
+        draft = lane.open
+        if draft is not None and draft.answer(step, at, place):
+            message = draft.call_message(step.call)
+            self._stand(lane, step.native_id, Spot(draft, (message or 0) + 1), draft)
+            return
+        if self._is_known(lane, step):
+            return
+        self._ledger.problem(Problem("missing-result", f"no call {step.call[:80]!r}"), place)
+        text = step.result if isinstance(step.result, str) else None
+        metadata = {"call": step.call, "status": step.status, "error": step.error}
+        if text is None and step.result is not None:
+            metadata["result"] = step.result
+        said = Said(
+            session=step.session,
+            native_id=step.native_id,
+            parent=step.parent,
+            role="tool",
+            content=text,
+            metadata=metadata,
+        )
+        self._said(lane, said, at, place)
+
+    def _noted(self, lane: Lane, step: Noted) -> None:
+        lane.settings = noted(lane.settings, step)
+        spot = self._spot(lane, step)
+        if lane.open is not None and spot.turn is lane.open:
+            lane.open.note(step)
+        draft = spot.turn if isinstance(spot.turn, Draft) else None
+        self._stand(lane, step.native_id, spot, draft)
+
+    def _compacted(self, lane: Lane, step: Compacted, at: int, place: str) -> None:
+        spot = self._spot(lane, step)
+        draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
+        draft.native_id = step.native_id
+        draft.compaction = step
+        if step.usage is not None:
+            draft.spend(step.usage, step.native_id, step.model, step.provider, at, None)
+        here = Spot(draft, WHOLE)
+        self._stand(lane, step.native_id, here, draft)
+        lane.kept = dict.fromkeys((step.kept or ())[:_KEPT], here)
+
+    def _other(self, lane: Lane, step: Step, at: int) -> None:
+        draft = lane.open
+        if isinstance(step, Moved):
+            self._close(lane)
+            spot = self._moved_to(lane, step)
+            self._stand(lane, step.native_id, spot, None)
+            self._ledger.moved(lane.session, spot, at)
+        elif isinstance(step, Spent) and draft is not None:
+            draft.spend_apart(step, at)
+        elif isinstance(step, Closed) and draft is not None:
+            draft.status, draft.error = step.status, step.error
+            draft.ended_at = max(draft.ended_at, at)
+        if step.native_id is not None and not isinstance(step, Moved):
+            spot = self._spot(lane, step)
+            self._stand(lane, step.native_id, spot, spot.turn if isinstance(spot.turn, Draft) else None)
+
+    def _moved_to(self, lane: Lane, step: Moved) -> Spot:
+        if step.to is not None:
+            found = self._look(lane, step.to)
+            return lane.at if found is None else found
+        return self._ledger.back(lane.at, step.turns or 0)
+
+    def _facts(self, facts: Facts) -> None:
+        lane = self._lane(facts.session)
+        if facts.project is not None:
+            lane.settings = msgspec.structs.replace(lane.settings, workspace_path=facts.project)
+        if facts.created_at is not None and not lane.last_at:
+            lane.last_at = facts.created_at
+        self._ledger.facts(facts)
+
+    def _base(self, base: Base, place: str) -> None:
+        lane = self._lane(base.session)
+        inherited = self._ledger.base(base)
+        is_whole = False
+        for event, where in inherited or ():
+            if isinstance(event, Stop):
+                is_whole = True
+                break
+            self.take(event, where)
+        if not is_whole:
+            lane.awaits[f"session {base.of}"] = None
+            self._ledger.problem(Problem("missing-base", base.of), place)
+
+    # places
+
+    def _spot(self, lane: Lane, step: Step) -> Spot:
+        """What a step follows."""
+        if step.parent == AFTER_LAST:
+            return lane.at
+        if step.parent is None:
+            return ROOT
+        found = self._look(lane, step.parent)
+        if found is not None:
+            return found
+        if step.parent not in lane.awaits:
+            lane.awaits[step.parent] = None
+            self._ledger.problem(Problem("missing-parent", step.parent[:80]), "")
+        return ROOT
+
+    def _look(self, lane: Lane, native_id: str) -> Spot | None:
+        kept = lane.kept.get(native_id)
+        if kept is not None:
+            return kept
+        found = self._where.get((lane.session, native_id)) or self._ledger.find(lane.session, native_id)
+        if found is not None and lane.open is not None and found.turn == lane.open.id:
+            return Spot(lane.open, found.position)  # read in an earlier piece
+        return found
+
+    def _is_kept(self, lane: Lane, step: Said) -> bool:
+        """Whether a step was written again after a compaction that kept it: then it is in the tree above."""
+        if step.native_id is None or step.native_id not in lane.kept:
+            return False
+        if self._ledger.find(lane.session, step.native_id) is None:
+            return False
+        lane.at = lane.kept[step.native_id]
+        return True
+
+    def _is_known(self, lane: Lane, step: Step) -> bool:
+        """Whether a step that goes nowhere here is in the ledger: a source that lost its beginning, an archive."""
+        if step.native_id is None or step.native_id in ("", step.parent):
+            return False
+        if lane.open is not None and self._follows_open(lane, step):
+            return False
+        found = self._ledger.find(lane.session, step.native_id)
+        if found is None or (_is_context(step) and self._ledger.is_leading(found)):
+            return False  # (what stands ahead of a question goes with it, in copies too)
+        self._close(lane)
+        lane.at = found
+        return True
+
+    def _follows_open(self, lane: Lane, step: Step) -> bool:
+        if step.parent == AFTER_LAST:
+            return lane.at.turn is lane.open
+        spot = None if step.parent is None else self._look(lane, step.parent)
+        return spot is not None and spot.turn is lane.open
+
+    def _stand(
+        self, lane: Lane, native_id: str | None, spot: Spot, draft: Draft | None, *, is_ahead: bool = False
+    ) -> None:
+        """A step stands here, and so does its session."""
+        lane.at = spot
+        if native_id is not None:
+            self._where[lane.session, native_id] = spot
+            if draft is not None and not (draft.is_stored and draft is not lane.open):
+                draft.steps.append((native_id, spot.position))
+            elif spot is ROOT:
+                lane.first = [*lane.first[-_KEPT:], native_id]
+            elif not is_ahead:
+                self._ledger.stand(lane.session, native_id, spot)
+
+    def _begin(self, lane: Lane, spot: Spot, identity: str | None, at: int, place: str) -> Draft:
+        self._close(lane)
+        if spot is not ROOT and self._is_inside(spot):
+            spot = self._ledger.cut(spot)
+        name = identity or f"{lane.session}#{lane.count}"
+        # a copy may have other times (Claude Code 1.0 forks): a turn that began with this step is the same one
+        turn_id = self._ledger.begun_with(lane.session, name) or ids.derived(at, self.origin, name)
+        draft = Draft(turn_id, lane.session, None if spot is ROOT else spot, at)
+        draft.identity = name
+        draft.settings = lane.settings
+        draft.evidence = place
+        lane.open = draft
+        lane.count += 1
+        self._pour(lane, draft)
+        return draft
+
+    def _pour(self, lane: Lane, draft: Draft) -> None:
+        """What was put before the model ahead of this goes into the turn."""
+        ahead, lane.ahead = lane.ahead, []
+        for step, at, place in ahead:
+            self._say(lane, draft, step, at, place)
+
+    def _is_inside(self, spot: Spot) -> bool:
+        if spot.position >= WHOLE:
+            return False
+        turn = spot.turn
+        return spot.position < (len(turn.messages) if isinstance(turn, Draft) else self._ledger.length(turn))
+
+    def _close(self, lane: Lane) -> None:
+        if lane.open is not None:
+            self._ledger.store(lane.open, is_final=not lane.awaits)
+            lane.open = None
+
+    def _lane(self, session: str) -> Lane:
+        found = self.lanes.get(session)
+        if found is None:
+            found = self.lanes[session] = Lane(session)
+        return found
+
+
+def _state(lane: Lane) -> LaneState:
+    turn = lane.at.turn
+    settings: Any = lane.settings
+    return LaneState(
+        session=lane.session,
+        open_id=None if lane.open is None else lane.open.id,
+        at_turn=turn.id if isinstance(turn, Draft) else turn,
+        at_position=lane.at.position,
+        last_at=lane.last_at,
+        count=lane.count,
+        awaits=list(lane.awaits),
+        settings=settings,
+        joined={} if lane.open is None else lane.open.joined(),
+        kept={native: _turn_id(spot) for native, spot in lane.kept.items()},
+        ahead=lane.ahead,
+        first=lane.first,
+    )
+
+
+def _is_ahead(step: Said, draft: Draft | None, spot: Spot) -> bool:
+    """Whether a message is context for a question that is still to come (or for the model's going on by itself)."""
+    if step.starts_turn or not (step.source == "context" or step.role == "system"):
+        return False
+    return draft is None or draft.status is not None or not _goes_on(draft, spot) or draft.has_answered
+
+
+def _is_context(step: Step) -> bool:
+    return isinstance(step, Said) and (step.source == "context" or step.role == "system")
+
+
+def _goes_on(draft: Draft, spot: Spot) -> bool:
+    """Whether what stands at a spot goes on with the turn in progress."""
+    if draft.compaction is not None or spot.turn is not draft:
+        return False
+    return spot.position >= len(draft.messages)
+
+
+def _turn_id(spot: Spot) -> str:
+    return spot.turn.id if isinstance(spot.turn, Draft) else spot.turn

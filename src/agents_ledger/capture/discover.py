@@ -1,0 +1,122 @@
+"""What there is to capture: files in the agents' own places, or below a folder that was named."""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from agents_ledger.model import zstd
+from agents_ledger.model.formats import Format, Kind, Machine
+
+HEAD_BYTES = 64 * 1024
+_SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
+
+
+class Found(Struct, frozen=True):
+    """A file that may be a source."""
+
+    path: str
+    size_bytes: int
+    modified_ns: int
+    format: Format | None = None  # known by its place; otherwise every format is asked
+    is_regular: bool = True
+
+    @property
+    def name(self) -> str:
+        """The path as it can be written down: bytes that are no text stand escaped in it."""
+        try:
+            self.path.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(self.path).decode("utf-8", "backslashreplace")
+        return self.path
+
+
+def in_places(formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
+    """The files in the standard places of each format."""
+    seen: set[str] = set()
+    for form in formats:
+        for root in form.roots(machine):
+            matches = re.compile(root.pattern).search
+            start = len(root.path) + 1
+            for found in walk(root.path, form):
+                path = found.path
+                if path not in seen and matches(path[start:].replace(os.sep, "/")):
+                    seen.add(path)
+                    yield found
+
+
+def in_named(paths: Iterable[str], formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
+    """Those of some files that lie in the standard place of a format."""
+    roots = [(form, root, re.compile(root.pattern).search) for form in formats for root in form.roots(machine)]
+    for path in paths:
+        for form, root, matches in roots:
+            start = len(root.path) + 1
+            if path.startswith(f"{root.path}{os.sep}") and matches(path[start:].replace(os.sep, "/")):
+                yield from _found(path, form)
+                break
+
+
+def below(path: str) -> Iterator[Found]:
+    """Every file below a folder (or the one file that was named)."""
+    if Path(path).is_dir():
+        yield from walk(path, None)
+    else:
+        yield from _found(path, None)
+
+
+def walk(folder: str, form: Format | None) -> Iterator[Found]:
+    """All files below a folder, in the order of their names; links to folders are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in listed:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED:
+                    yield from walk(entry.path, form)
+                continue
+            facts = entry.stat()
+        except OSError:
+            continue  # gone meanwhile, or a link to nothing
+        if not (stat.S_ISDIR(facts.st_mode)):
+            yield Found(entry.path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+
+
+def _found(path: str, form: Format | None) -> Iterator[Found]:
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - as above
+    except OSError:
+        return
+    yield Found(path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+
+
+def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[Format, Kind] | None:
+    """The format that is surest about a file."""
+    if head.startswith(_ZSTD):
+        head = _unpacked(head)
+    best: tuple[Format, Kind] | None = None
+    for form in formats if found.format is None else (found.format,):
+        kind = form.recognise(found.path, head)
+        if kind is not None and (best is None or kind.score > best[1].score):
+            best = (form, kind)
+    return best
+
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a file is packed with zstd."""
+    return head.startswith(_ZSTD)
+
+
+def _unpacked(head: bytes) -> bytes:
+    try:
+        return zstd.ZstdDecompressor().decompress(head, HEAD_BYTES)
+    except zstd.ZstdError:
+        return b""

@@ -1,0 +1,580 @@
+"""A turn while it is being read: steps go in, one turn comes out."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agents_ledger.model import ids
+from agents_ledger.model.entries import (
+    OPEN_CALLS,
+    Call,
+    CallStatus,
+    CodeBlock,
+    Compaction,
+    File,
+    Lint,
+    Message,
+    ModelCall,
+    Settings,
+    Turn,
+    Usage,
+)
+from agents_ledger.model.rows import Record
+from agents_ledger.model.steps import Answered, Asked, Compacted, Noted, Said, Spent
+
+UNFINISHED = "unfinished: its source ends here"
+NO_ANSWER = "no answer"
+_MOST_TOKENS = 1 << 40  # of one call to a model
+
+
+class Part(Struct):
+    """One message, as far as it has been read."""
+
+    role: str
+    content: str | None = None
+    thinking: str | None = None
+    source: str | None = None
+    context: Any = None
+    metadata: Any = None
+    blocks: list[dict[str, Any]] | None = None
+    files: tuple[File, ...] = ()
+    lints: tuple[Lint, ...] = ()
+    codeblocks: tuple[CodeBlock, ...] = ()
+    at: int = 0
+    native_id: str | None = None
+    evidence: str | None = None
+    calls: int = 0  # how many it has made
+
+
+class ToolCall(Struct):
+    """One tool call, as far as it has been read."""
+
+    tool: str
+    message: int
+    params: Any = None
+    result: Any = None
+    error: str | None = None
+    status: CallStatus = "pending"
+    number: int | None = None
+    started_at: int = 0
+    completed_at: int | None = None
+    native_id: str | None = None
+    spawned: str | None = None
+    evidence: str | None = None
+
+
+class Draft:
+    """One turn of one session, growing."""
+
+    __slots__ = (
+        "_answers",
+        "_calls_by_id",
+        "_joined",
+        "_spent_by_key",
+        "calls",
+        "compaction",
+        "compaction_given",
+        "ended_at",
+        "error",
+        "evidence",
+        "id",
+        "identity",
+        "is_stored",
+        "messages",
+        "native_id",
+        "parent",
+        "session",
+        "settings",
+        "spent",
+        "started_at",
+        "status",
+        "steps",
+        "was_open",
+    )
+
+    def __init__(self, turn_id: str, session: str, parent: "Spot | None", started_at: int) -> None:
+        self.id = turn_id
+        self.session = session
+        self.parent = parent
+        self.identity = ""
+        self.native_id: str | None = None
+        self.started_at = self.ended_at = started_at
+        self.settings = Settings()
+        self.messages: list[Part] = []
+        self.calls: list[ToolCall] = []
+        self.spent: list[ModelCall] = []
+        self.compaction: Compacted | None = None
+        self.compaction_given: Compaction | None = None
+        self.status: Literal["completed", "failed"] | None = None  # as the source says; None: by what was said
+        self.error: str | None = None
+        self.evidence: str | None = None
+        self.steps: list[tuple[str, int]] = []  # native ids, each with its position
+        self.is_stored = False
+        self.was_open = False
+        self._joined: dict[str, int] = {}
+        self._calls_by_id: dict[str, int] = {}
+        self._spent_by_key: dict[str, int] = {}
+        self._answers = 0
+
+    # what goes in
+
+    def say(self, step: Said, at: int, place: str) -> None:
+        """A message, or a part of one that is here already."""
+        index = self._joined.get(step.joins) if step.joins is not None else None
+        if index is None:
+            index = len(self.messages)
+            self.messages.append(_part(step, at, place))
+            if step.joins is not None:
+                self._joined[step.joins] = index
+        else:
+            _join(self.messages[index], step, place)
+        for asked in step.calls:
+            self._ask(asked, index, at, place)
+        self.messages[index].calls += len(step.calls)
+        if step.usage is not None:
+            self.spend(step.usage, step.usage_key, step.model, step.provider, at, index)
+        if step.role == "assistant":
+            self.status, self.error = ("failed", step.error) if step.error is not None else (None, None)
+            if step.model is not None and (self.settings.model is None or step.error is None):
+                provider = step.provider or self.settings.provider
+                self.settings = msgspec.structs.replace(self.settings, model=step.model, provider=provider)
+        self.ended_at = max(self.ended_at, at)
+
+    def answer(self, step: Answered, at: int, place: str) -> bool:
+        """The outcome of one of this turn's calls; False if it is not of this turn."""
+        index = self._calls_by_id.get(step.call)
+        if index is None:
+            return False
+        call = self.calls[index]
+        call.result, call.error, call.status = step.result, step.error, step.status
+        call.completed_at = at
+        call.spawned = step.spawned or call.spawned
+        call.evidence = _both(call.evidence, place)
+        self.ended_at = max(self.ended_at, at)
+        return True
+
+    def note(self, step: Noted) -> None:
+        """What is in effect from here on."""
+        self.settings = noted(self.settings, step)
+
+    def spend(
+        self, usage: Usage, key: str | None, model: str | None, provider: str | None, at: int, message: int | None
+    ) -> None:
+        """Tokens of a call to the model; the same call said again replaces what was said before."""
+        value = ModelCall(_counted(usage), model, provider, at, key, message)
+        index = self._spent_by_key.get(key) if key is not None else None
+        if index is None:
+            if key is not None:
+                self._spent_by_key[key] = len(self.spent)
+            self.spent.append(value)
+        else:
+            self.spent[index] = value
+
+    def spend_apart(self, step: Spent, at: int) -> None:
+        """Tokens that the source reports apart from messages."""
+        model = step.model or self.settings.model
+        self.spend(step.usage, step.usage_key, model, step.provider or self.settings.provider, at, None)
+
+    @property
+    def joined_keys(self) -> dict[str, int]:
+        """The API messages that may get more parts."""
+        return self._joined
+
+    def index_of(self, step: Said) -> int:
+        """The message that a step has gone into."""
+        joined = None if step.joins is None else self._joined.get(step.joins)
+        return len(self.messages) - 1 if joined is None else joined
+
+    def call_message(self, native_id: str) -> int | None:
+        """The index of the message that made a call."""
+        index = self._calls_by_id.get(native_id)
+        return None if index is None else self.calls[index].message
+
+    def joined(self) -> dict[str, int]:
+        """The messages that may still get parts: the last few (kept over a pause)."""
+        return dict(list(self._joined.items())[-4:])
+
+    def _ask(self, asked: Asked, message: int, at: int, place: str) -> None:
+        if asked.native_id is not None:
+            if asked.native_id in self._calls_by_id and asked.status == "pending":
+                return  # said twice: a part that was written again
+            self._calls_by_id[asked.native_id] = len(self.calls)
+        self.calls.append(
+            ToolCall(
+                tool=asked.tool,
+                message=message,
+                params=asked.params,
+                result=asked.result,
+                error=asked.error,
+                status=asked.status,
+                number=asked.number,
+                started_at=at if asked.started_at is None else asked.started_at,
+                completed_at=asked.completed_at,
+                native_id=asked.native_id,
+                spawned=asked.spawned,
+                evidence=place,
+            )
+        )
+
+    # what comes out
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the last thing in the turn is an answer without a tool call: it looks as if it had ended."""
+        last = self.messages[-1] if self.messages else None
+        return last is not None and last.role == "assistant" and not last.calls and last.content is not None
+
+    def turn(self, label_of: "LabelOf") -> Turn:
+        """The turn, as far as it has been read."""
+        status, error = self._outcome()
+        return Turn(
+            messages=tuple(self._message(index, part) for index, part in enumerate(self.messages)),
+            calls=tuple(self._call(index, call, label_of) for index, call in enumerate(self.calls)),
+            usage=sum((call.usage for call in self.spent), Usage()),
+            settings=self.settings,
+            status=status,
+            error=error,
+            compaction=self.compaction_given,
+            started_at=self.started_at,
+            completed_at=self.ended_at,
+            id=self.id,
+            native_id=self.native_id,
+            model_calls=tuple(self.spent),
+            evidence=self.evidence,
+        )
+
+    def _outcome(self) -> tuple[Literal["completed", "failed"], str | None]:
+        if self.compaction is not None:
+            return "completed", None
+        if self.status == "failed":
+            return "failed", self.error or "failed"
+        if self._open_calls():
+            return "failed", UNFINISHED
+        if self.status == "completed":
+            return "completed", None
+        if not any(part.role == "assistant" for part in self.messages):
+            return "failed", NO_ANSWER
+        return "completed", None
+
+    def _open_calls(self) -> bool:
+        return any(call.status in OPEN_CALLS for call in self.calls)
+
+    def _message(self, index: int, part: Part) -> Message:
+        return Message(
+            role=part.role,
+            content=part.content,
+            source=part.source,
+            thinking=part.thinking,
+            context=part.context,
+            metadata=part.metadata,
+            blocks=None if part.blocks is None else part.blocks,
+            files=part.files,
+            lints=part.lints,
+            codeblocks=part.codeblocks,
+            created_at=part.at,
+            id=message_id(self.id, index, part.at),
+            native_id=part.native_id,
+            evidence=part.evidence,
+        )
+
+    def _call(self, index: int, call: ToolCall, label_of: "LabelOf") -> Call:
+        return Call(
+            tool=call.tool,
+            params=call.params,
+            result=call.result,
+            error=call.error,
+            status="abandoned" if call.status in OPEN_CALLS else call.status,
+            message=call.message,
+            number=call.number,
+            started_at=call.started_at,
+            completed_at=call.completed_at,
+            id=ids.derived(call.started_at, self.id, "call", index),
+            native_id=call.native_id,
+            spawned=None if call.spawned is None else label_of(call.spawned),
+            evidence=call.evidence,
+        )
+
+
+class LabelOf(msgspec.Struct, frozen=True):
+    """Gives the label of a session in the ledger from the agent's own id."""
+
+    origin: str
+
+    def __call__(self, session: str) -> str:
+        """`claude-code:0f3a…`; characters that a label can't have are replaced."""
+        return label_for(self.origin, session)
+
+
+class Spot:
+    """A place in the tree: behind so many messages of a turn (a draft, or one that is in the ledger)."""
+
+    __slots__ = ("position", "turn")
+
+    def __init__(self, turn: "Draft | str", position: int) -> None:
+        self.turn = turn
+        self.position = position
+
+
+def label_for(origin: str, session: str) -> str:
+    """The label of an agent's session: its origin and its own id, in one line."""
+    clean = "".join(character if character.isprintable() else "-" for character in f"{origin}:{session}").strip()
+    if len(clean) > _LONGEST_LABEL:
+        clean = f"{clean[:400]}~{ids.derived(0, clean)}"
+    return clean
+
+
+_LONGEST_LABEL = 480
+
+
+def message_id(turn_id: str, index: int, at: int) -> str:
+    """The id of a message that was read from a source."""
+    return ids.derived(at, turn_id, "message", index)
+
+
+def noted(settings: Settings, step: Noted) -> Settings:
+    """Settings with what a step says about them."""
+    said = {
+        "model": step.model,
+        "provider": step.provider,
+        "tools": step.tools,
+        "permissions_granted": step.permissions,
+        "workspace_path": step.workspace,
+        "system_prompt_hash": step.system_prompt_hash,
+        "toolset": step.toolset,
+    }
+    known = {name: value for name, value in said.items() if value is not None}
+    return msgspec.structs.replace(settings, **known) if known else settings
+
+
+def reopened(record: Record, session: str, joined: dict[str, int]) -> Draft:
+    """A turn that is in the ledger and not sealed, to go on with."""
+    row = record.turn
+    parent = None if row.parent_turn_id is None else Spot(row.parent_turn_id, WHOLE)
+    draft = Draft(row.id, session, parent, row.started_at)
+    draft.ended_at = row.completed_at or row.started_at
+    draft.native_id, draft.evidence = row.native_id, row.evidence
+    draft.was_open = draft.is_stored = True
+    _reopen_messages(draft, record)
+    _reopen_calls(draft, record)
+    _reopen_settings(draft, record)
+    _reopen_compaction(draft, record)
+    draft._joined = dict(joined)  # noqa: SLF001 - its own second constructor
+    draft.status = "failed" if row.status == "failed" and row.error not in (UNFINISHED, NO_ANSWER) else None
+    draft.error = row.error if draft.status else None
+    return draft
+
+
+WHOLE = 1 << 40  # behind all of a turn's messages, however many there are
+
+
+def _reopen_messages(draft: Draft, record: Record) -> None:
+    originals = {(row.row_id, row.field): row.bytes for row in record.originals}
+
+    def text(row_id: str, field: str, view: str | None) -> str | None:
+        kept = originals.get((row_id, field))
+        return view if kept is None else kept.decode("utf-8", "surrogatepass")
+
+    def value(row_id: str, field: str, view: str | None) -> Any:
+        kept = originals.get((row_id, field))
+        return (None if view is None else Raw(view.encode())) if kept is None else Raw(kept)
+
+    for row in record.messages:
+        files = [File(f.file_path, f.kind, f.line_start, f.line_end) for f in record.files if f.message_id == row.id]  # type: ignore[arg-type]
+        lints = [
+            Lint(x.file_path, x.message, x.lint_source, x.start_line, x.start_col, x.end_line, x.end_col, x.severity)
+            for x in record.lints
+            if x.message_id == row.id
+        ]
+        blocks = [
+            CodeBlock(b.content, b.language, b.file_path, b.line_start, b.line_end)
+            for b in record.codeblocks
+            if b.message_id == row.id
+        ]
+        draft.messages.append(
+            Part(
+                role=row.role,
+                content=text(row.id, "content", row.content),
+                thinking=text(row.id, "thinking", row.thinking),
+                source=row.source,
+                context=value(row.id, "context_json", row.context_json),
+                metadata=value(row.id, "metadata_json", row.metadata_json),
+                blocks=None if row.blocks_json is None else msgspec.json.decode(row.blocks_json),
+                files=tuple(files),
+                lints=tuple(lints),
+                codeblocks=tuple(blocks),
+                at=row.created_at,
+                native_id=text(row.id, "native id", row.native_id),
+                evidence=row.evidence,
+            )
+        )
+
+
+def _reopen_calls(draft: Draft, record: Record) -> None:
+    originals = {(row.row_id, row.field): row.bytes for row in record.originals}
+    numbers = {row.id: row.sequence for row in record.messages}
+    for row in record.calls:
+        index = numbers.get(row.message_id or "", 0)
+
+        def value(field: str, view: str | None, row_id: str = row.id) -> Any:
+            kept = originals.get((row_id, field))
+            return (None if view is None else Raw(view.encode())) if kept is None else Raw(kept)
+
+        status: Any = "pending" if row.status == "abandoned" else row.status
+        if row.native_id is not None:
+            draft._calls_by_id[row.native_id] = len(draft.calls)  # noqa: SLF001 - as above
+        draft.messages[index].calls += 1
+        draft.calls.append(
+            ToolCall(
+                tool=row.tool_name,
+                message=index,
+                params=value("params_json", row.params_json),
+                result=value("result_json", row.result_json),
+                error=row.error,
+                status=status,
+                number=row.tool_number,
+                started_at=row.started_at,
+                completed_at=row.completed_at,
+                native_id=row.native_id,
+                spawned=None if row.spawned_session_label is None else row.spawned_session_label.partition(":")[2],
+                evidence=row.evidence,
+            )
+        )
+
+
+def _reopen_compaction(draft: Draft, record: Record) -> None:
+    row = record.compaction
+    if row is None:
+        return
+
+    def value(view: str | None) -> Any:
+        return None if view is None else Raw(view.encode())
+
+    draft.compaction = Compacted(session=draft.session, native_id=draft.native_id, summary=row.summary)
+    draft.compaction_given = Compaction(
+        summary=row.summary,
+        through=row.summarized_through_turn_id,
+        first_kept=row.first_kept_turn_id,
+        first_kept_message_id=row.first_kept_message_id,
+        replacement=value(row.replacement_json),
+        type=row.compaction_type,
+        model=row.model,
+        provider=row.provider,
+        tokens_before=row.tokens_before,
+        tokens_after=row.tokens_after,
+        summary_tokens=row.summary_tokens,
+        input_tokens=row.summarization_input_tokens,
+        output_tokens=row.summarization_output_tokens,
+        duration_ms=row.duration_ms,
+        trigger=row.trigger,
+        metadata=value(row.metadata_json),
+    )
+
+
+def _reopen_settings(draft: Draft, record: Record) -> None:
+    row = record.turn
+    numbers = {message.id: message.sequence for message in record.messages}
+    for usage in record.usages:
+        tokens = Usage(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_input_tokens,
+            usage.cache_write_tokens,
+            usage.reasoning_tokens,
+            usage.total_tokens,
+        )
+        message = None if usage.message_id is None else numbers.get(usage.message_id)
+        draft.spend(tokens, usage.usage_key, usage.model, usage.provider, usage.at, message)
+    draft.settings = Settings(
+        model=row.model,
+        provider=row.provider,
+        toolset=row.toolset_name,
+        tools=None if row.tools_available is None else tuple(msgspec.json.decode(row.tools_available)),
+        permissions_granted=None if row.permissions_granted is None else Raw(row.permissions_granted.encode()),
+        workspace_path=row.workspace_path,
+        system_prompt_hash=row.system_prompt_hash,
+    )
+
+
+def _counted(usage: Usage) -> Usage:
+    """Tokens that can be: sources say anything, and sums of it must fit 64 bits."""
+    counts = msgspec.structs.astuple(usage)
+    if all(count is None or 0 <= count <= _MOST_TOKENS for count in counts):
+        return usage
+    return Usage(*(count if count is not None and 0 <= count <= _MOST_TOKENS else None for count in counts))
+
+
+def _part(step: Said, at: int, place: str) -> Part:
+    return Part(
+        role=step.role,
+        content=step.content,
+        thinking=step.thinking,
+        source=step.source,
+        context=step.context,
+        metadata=step.metadata,
+        blocks=None if step.blocks is None else list(step.blocks),
+        files=step.files,
+        lints=step.lints,
+        codeblocks=step.codeblocks,
+        at=at,
+        native_id=step.native_id,
+        evidence=place,
+    )
+
+
+def _join(part: Part, step: Said, place: str) -> None:
+    """Another part of a message. Where the order is not thinking, text, calls, it is written down."""
+    is_usual = part.blocks is None and step.blocks is None
+    is_usual = is_usual and not (step.content is not None and (part.content is not None or part.calls))
+    is_usual = is_usual and not (step.thinking is not None and (part.thinking or part.content or part.calls))
+    if not is_usual:
+        before = _blocks_of(part) if part.blocks is None else part.blocks
+        part.blocks = before + _moved_blocks(step, part)
+    part.content = _joined_text(part.content, step.content)
+    part.thinking = _joined_text(part.thinking, step.thinking)
+    part.files = part.files if not step.files else part.files + step.files
+    part.lints += step.lints
+    part.codeblocks += step.codeblocks
+    part.metadata = step.metadata if part.metadata is None else part.metadata
+    part.evidence = _both(part.evidence, place)
+
+
+def _joined_text(one: str | None, other: str | None) -> str | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return f"{one}\n{other}"
+
+
+def _blocks_of(part: Part) -> list[dict[str, Any]]:
+    """The usual order, written down."""
+    found: list[dict[str, Any]] = []
+    if part.thinking is not None:
+        found.append({"type": "thinking", "from": 0, "to": len(part.thinking)})
+    if part.content is not None:
+        found.append({"type": "text", "from": 0, "to": len(part.content)})
+    found += [{"type": "call", "at": index} for index in range(part.calls)]
+    return found
+
+
+def _moved_blocks(step: Said, part: Part) -> list[dict[str, Any]]:
+    """A later part's blocks, where they are in the whole message."""
+    own = Part(role="", content=step.content, thinking=step.thinking, calls=len(step.calls))
+    starts = {
+        "text": 0 if part.content is None else len(part.content) + 1,
+        "thinking": 0 if part.thinking is None else len(part.thinking) + 1,
+    }
+    found = []
+    for block in step.blocks if step.blocks is not None else _blocks_of(own):
+        kind = block.get("type")
+        if kind in starts and "from" in block and "to" in block:
+            start = starts[kind]
+            found.append({**block, "from": block["from"] + start, "to": block["to"] + start})
+        elif kind == "call" and "at" in block:
+            found.append({**block, "at": block["at"] + part.calls})
+        else:
+            found.append(block)
+    return found
+
+
+def _both(one: str | None, other: str) -> str:
+    return other if one is None or one == other else f"{one} {other}"

@@ -1,0 +1,33 @@
+"""Subagents: sessions that another one's tool call started, linked as soon as both are here."""
+
+from agents_ledger.capture.draft import label_for
+from agents_ledger.ledger import captured
+from agents_ledger.store import Tx
+
+
+def link_children(tx: Tx) -> None:
+    """Links every session that names its parent with it, and with the call that started it."""
+    for label, origin, parent, call, task, _status, known_parent, known_call in tx.rows("unlinked_children"):
+        target = label_for(origin or "", parent)
+        if target == label or tx.first("session_by_label", label=target) is None:
+            continue
+        found = [] if known_call is not None else _calls(tx, label, target, call)
+        if known_parent is not None and not found:
+            continue
+        captured.link(
+            tx,
+            label,
+            {
+                "parent_session_label": target,
+                "parent_turn_id": found[0][1] if found else None,
+                "spawn_tool_call_id": found[0][0] if found else None,
+                "task_description": task,
+            },
+        )
+
+
+def _calls(tx: Tx, label: str, parent: str, native_id: str | None) -> list[tuple[str, str]]:
+    """The call that started a session: by its own id, or because it names the session."""
+    rows = [] if native_id is None else tx.rows("calls_by_native", native_id=native_id, parent=parent)
+    rows = rows or tx.rows("calls_by_spawned", label=label)
+    return [(row[0], row[1]) for row in rows]

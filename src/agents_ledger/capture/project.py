@@ -1,0 +1,527 @@
+"""From events to the ledger: for one source, what is there already and what is new."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
+
+import msgspec
+
+from agents_ledger.capture.assemble import ROOT, Assembler
+from agents_ledger.capture.details import Details, learn, merge
+from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Part, Spot, label_for, reopened
+from agents_ledger.capture.writer import Pending, Writer, step_key
+from agents_ledger.errors import LedgerError
+from agents_ledger.ledger import captured, sessions
+from agents_ledger.ledger.build import Prepared
+from agents_ledger.ledger.captured import StepRow
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.evidence import Capture, places
+from agents_ledger.ledger.records import said_digest
+from agents_ledger.ledger.sealing import OPEN
+from agents_ledger.model import ids
+from agents_ledger.model.entries import Compaction
+from agents_ledger.model.rows import Record
+from agents_ledger.model.steps import Base, Event, Facts, Problem, Step, Stop
+from agents_ledger.store import Tx
+
+_COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
+_VARIANTS = 50
+_BASES = 100  # forks of forks of forks …
+ReadCapture = Callable[[Capture, int | None], Iterable[tuple[Event, str]]]
+
+
+class Kin(msgspec.Struct):
+    """What a source says about whose its sessions are."""
+
+    origins: dict[str, str] = {}
+    relatives: dict[str, str] = {}  # a fork → the session that it continues
+
+
+class Projection:
+    """One source on its way into the ledger: what the assembler puts turns into."""
+
+    def __init__(self, writer: Writer, capture: Capture, origin: str, read: ReadCapture, *, is_again: bool) -> None:
+        self.writer = writer
+        self.capture = capture
+        self.origin = origin
+        self.assembler = Assembler(origin, self)
+        self.problems: list[tuple[Problem, int]] = []
+        self.file_time_ms = max(capture.modified_ns, 0) // 1_000_000  # for what has no time of its own
+        self._read = read
+        self._is_again = is_again  # its turns are in the ledger, open, and read once more
+        self.read_with: set[int] = set()  # the other files of a bundle
+        self._seen: set[str] = set()
+        self._details: dict[str, Details] = {}
+        self.kin = Kin()
+        self._ensured: set[str] = set()
+        self._aliases: dict[str, str] = {}
+
+    def finish(self) -> None:
+        """The source ends here, for now: the last turns, the heads, and what is known about sessions."""
+        self.assembler.finish()
+        for lane in self.assembler.lanes.values():
+            known = self._details.get(self.label(lane.session))
+            self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
+            spot = lane.at
+            if spot is not ROOT and lane.count + len(self._seen):
+                self._point(lane.session, self._whole(spot), lane.last_at, "import", by=self.capture.id)
+        if self._is_again:
+            self.writer.add(_Retract(self.capture.id, self._owners(), frozenset(self._seen)))
+        for label, details in self._details.items():
+            self.writer.add(_Remember(label, details))
+        for alias, label in self._aliases.items():
+            self.writer.add(_Alias(alias, label, self.writer.env.now()))
+
+    # what the assembler asks and tells
+
+    def find(self, session: str, native_id: str) -> Spot | None:
+        """Where a step is, if it is in the ledger."""
+        for scope in self.scopes(session):
+            found = self.writer.steps(step_key(self.origin_of(session), scope, native_id))
+            usable = [row for row in found if self._may_follow(row[0])]
+            if usable:
+                return Spot(*self._nearest(session, usable))
+        return None
+
+    def scopes(self, session: str) -> list[str]:
+        """The sessions in which a session's steps may be: itself, and the one that it continues."""
+        return [session, self.kin.relatives[session]] if session in self.kin.relatives else [session]
+
+    def begun_with(self, session: str, identity: str) -> str | None:
+        """The turn that began with a step, if it is in the ledger."""
+        found = self.writer.steps(step_key(self.origin_of(session), session, identity))
+        return found[0][0] if found else None
+
+    def is_leading(self, spot: Spot) -> bool:
+        """Whether nothing but context stands up to a spot in its turn."""
+        rows = self.writer.record(_id_of(spot)).messages[: spot.position]
+        return all(row.source == "context" or row.role == "system" for row in rows)
+
+    def cut(self, spot: Spot) -> Spot:
+        """A spot inside a turn, as the end of a turn that stops there."""
+        turn_id = _id_of(spot)
+        record = self.writer.record(turn_id)
+        if spot.position <= 0:
+            parent = record.turn.parent_turn_id or self.writer.parent(turn_id)
+            return ROOT if parent is None else Spot(parent, WHOLE)
+        label = ""
+        draft = reopened(record, label, {})
+        draft.id = ids.derived(draft.started_at, turn_id, "until", spot.position)
+        draft.messages = draft.messages[: spot.position]
+        draft.calls = [call for call in draft.calls if call.message < spot.position]
+        draft.spent = [spent for spent in draft.spent if (spent.message or 0) < spot.position]
+        draft.status, draft.error = "completed", None
+        parent_id = self.writer.parent(turn_id)
+        is_final = record.turn.seal_seq != OPEN and turn_id not in self.writer.turns
+        pending = self.writer.turns.get(turn_id)
+        if pending is not None:
+            is_final = pending.is_final
+        given = self.writer.prepare(draft.turn(LabelOf(self.origin)))
+        for call in given.record.calls:
+            call.spawned_session_label = None  # the subagent belongs to the whole turn
+        self._put(given, parent_id, is_final=is_final, label=label)
+        return Spot(draft.id, WHOLE)
+
+    def back(self, spot: Spot, turns: int) -> Spot:
+        """So many questions earlier."""
+        turn_id: str | None = None if spot is ROOT else _id_of(spot)
+        for _ in range(turns):
+            if turn_id is None:
+                break  # the numbers of sources can't be trusted
+            while turn_id is not None and not _is_question(self.writer.record(turn_id)):
+                turn_id = self.writer.parent(turn_id)
+            turn_id = None if turn_id is None else self.writer.parent(turn_id)
+        return ROOT if turn_id is None else Spot(turn_id, WHOLE)
+
+    def length(self, turn_id: str) -> int:
+        """How many messages a turn has."""
+        return self.writer.length(turn_id)
+
+    def record(self, turn_id: str) -> Record | None:
+        """A turn of the ledger that is not sealed; None if it is."""
+        found = self.writer.record(turn_id)
+        return found if found.turn.seal_seq == OPEN else None
+
+    def store(self, draft: Draft, *, is_final: bool) -> None:
+        """A turn as far as it was read."""
+        label = self._ensure(draft.session, draft.started_at)
+        self._complete(draft)
+        parent_id = None if draft.parent is None else _id_of(draft.parent)
+        self._fit(draft, parent_id)
+        given = self._settled(draft, label)
+        self._seen.add(draft.id)
+        if given is not None:
+            self._put(given, parent_id, is_final=is_final, label=label)
+            self._point(draft.session, draft.id, draft.started_at, "advance")
+        rows = self._steps(draft)
+        if rows:
+            self.writer.stand(rows)
+        draft.steps = []
+        draft.is_stored = True
+
+    def stand(self, session: str, native_id: str, spot: Spot) -> None:
+        """A step stands behind a turn that is in the ledger."""
+        key = step_key(self.origin_of(session), session, native_id)
+        self.writer.stand([StepRow(key, _id_of(spot), spot.position)])
+
+    def moved(self, session: str, spot: Spot, at: int) -> None:
+        """A session's pointer went back."""
+        self._ensure(session, at)
+        if spot is not ROOT:
+            self._point(session, self._whole(spot), at, "rewind")
+
+    def facts(self, facts: Facts) -> None:
+        """What is known about a session."""
+        if facts.origin is not None:
+            self.kin.origins[facts.session] = facts.origin
+        label = self.label(facts.session)
+        details = self._details.setdefault(label, Details(label))
+        learn(details, facts)
+        if facts.forked_from is not None:
+            self.kin.relatives[facts.session] = facts.forked_from
+        elif facts.forked_path is not None:
+            self.kin.relatives[facts.session] = (
+                PurePath(facts.forked_path).name.partition(".jsonl")[0].rpartition("_")[2]
+            )
+        if facts.session in self.kin.relatives:
+            self._await_relative(facts.session)
+        for alias in facts.aliases:
+            self._aliases[alias] = label
+
+    def base(self, base: Base, above: frozenset[str] = frozenset()) -> Iterable[tuple[Event, str]] | None:
+        """The events that a session begins with, by reference; `above` is what refers to it in turn."""
+        if base.of == base.session or base.of in above or len(above) >= _BASES:
+            return None  # a circle, or no end
+        self.writer.flush()
+        found = [each for each in self.writer.captures_of(self.label(base.of)) if each.shape == "lines"]
+        return None if not found else self._inherited(found[-1], base, above | {base.of})
+
+    def problem(self, problem: Problem, place: str) -> None:
+        """Something wrong with the source."""
+        offset = places(place)[0][1] if place else -1
+        self.problems.append((problem, offset))
+
+    # how
+
+    def _await_relative(self, session: str) -> None:
+        """A fork is final only when what it continues is here: its copies may have lost something."""
+        other = self.kin.relatives[session]
+        name = f"session {other}"
+        lane = self.assembler.lanes[session]
+        if name not in lane.awaits and other != session:
+            self.writer.flush()
+            if not self.writer.captures_of(label_for(self.origin_of(session), other)):
+                lane.awaits[name] = None
+
+    def _inherited(self, capture: Capture, base: Base, above: frozenset[str]) -> Iterator[tuple[Event, str]]:
+        for event, place in self._read(capture, base.until):
+            if isinstance(event, Stop):
+                yield event, place
+                return
+            if isinstance(event, Base):
+                further = self.base(msgspec.structs.replace(event, session=base.session), above)
+                yield from (pair for pair in further or () if not isinstance(pair[0], Stop))
+            elif isinstance(event, Step):
+                yield msgspec.structs.replace(event, session=base.session), place
+
+    def _settled(self, draft: Draft, label: str) -> Prepared | None:
+        """The turn to write, under an id that is its own; None if it is in the ledger as it is."""
+        first = draft.id
+        given = self._given(draft)
+        if draft.was_open and self._is_among_others(draft, given, first):
+            self.writer.add(_RetractOne(first))
+            return None
+        for count in range(_VARIANTS):
+            fate = self._fate(draft, given, label)
+            if fate is not None:
+                return given if fate else None
+            if not count and self._is_among_others(draft, given, first):
+                return None
+            # the same beginning, but it went on otherwise: a fork inside the turn, or a turn that was sealed too soon
+            if not count and self._was_ours(first, label):
+                self.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
+            said = "" if count < _COUNTED else said_digest(given.record).hex()
+            draft.id = ids.derived(draft.started_at, first, label, f"{count}{said}")
+            given = self._given(draft)
+        draft.id = first
+        self.problem(Problem("changed-step", f"{draft.native_id}: one way to go on too many"), draft.evidence or "")
+        return None
+
+    def _complete(self, draft: Draft) -> None:
+        """What another copy of an open turn knew about its settings is not forgotten."""
+        if draft.was_open:
+            return
+        pending = self.writer.turns.get(draft.id)
+        state = self.writer.state(draft.id) if pending is None else (None if pending.is_final else OPEN,)
+        if state is not None and state[0] == OPEN:
+            known = reopened(self.writer.record(draft.id), draft.session, {}).settings
+            fields = {name: getattr(known, name) for name in known.__struct_fields__}
+            told = {name: getattr(draft.settings, name) for name in known.__struct_fields__}
+            merged = {name: fields[name] if value is None else value for name, value in told.items()}
+            draft.settings = msgspec.structs.replace(draft.settings, **merged)
+
+    def _given(self, draft: Draft) -> Prepared:
+        return self.writer.prepare(draft.turn(LabelOf(self.origin_of(draft.session))))
+
+    def _is_among_others(self, draft: Draft, given: Prepared, own: str) -> bool:
+        """Whether another turn that has the same first step says the same: then it is this one."""
+        said = said_digest(given.record)
+        for turn_id in self._others(draft)[:_VARIANTS]:
+            if turn_id != own and said_digest(self.writer.record(turn_id)) == said:
+                draft.id = turn_id
+                return True
+        return False
+
+    def _others(self, draft: Draft) -> list[str]:
+        origin = self.origin_of(draft.session)
+        names = dict.fromkeys(name for name in (draft.identity, draft.native_id) if name)
+        keys = [step_key(origin, scope, name) for name in names for scope in self.scopes(draft.session)]
+        return list(dict.fromkeys(turn_id for key in keys for turn_id, _ in self.writer.steps(key)))
+
+    def _fate(self, draft: Draft, given: Prepared, label: str) -> bool | None:
+        """Whether a turn is to be written; None if its id is taken by other content."""
+        pending = self.writer.turns.get(draft.id)
+        state = self.writer.state(draft.id)
+        if pending is not None:
+            return self._fate_beside(pending, draft, given, label)
+        if state is None:
+            return True
+        kept = self.writer.record(draft.id)
+        if state[0] == OPEN and self._is_ours(state[4], label):
+            return not self._tells_more(kept, draft)
+        if said_digest(kept) == said_digest(given.record):
+            return state[0] == OPEN and self._is_again
+        if state[0] == OPEN and len(draft.messages) > len(kept.messages):
+            # a copy that stops inside the turn came first: it is read again, now that more is known
+            self.writer.to_read_again.update(place[0] for place in places(state[4])[:1])
+            return True
+        return None
+
+    def _fate_beside(self, pending: Pending, draft: Draft, given: Prepared, label: str) -> bool | None:
+        """The same, where the turn with this id is about to be written."""
+        if not pending.is_final and pending.label == label:
+            return not self._tells_more(pending.given.record, draft)
+        return False if said_digest(pending.given.record) == said_digest(given.record) else None
+
+    def _tells_more(self, kept: Record, draft: Draft) -> bool:
+        """Whether another source of the same session has more of an open turn (an older copy is read after it)."""
+        where = places(kept.turn.evidence)
+        is_own = bool(where) and where[0][0] in self._owners()
+        return not is_own and len(kept.messages) > len(draft.messages)
+
+    def _was_ours(self, turn_id: str, label: str) -> bool:
+        state = self.writer.state(turn_id)
+        return state is not None and self._is_ours(state[4], label)
+
+    def _is_ours(self, evidence: str | None, label: str) -> bool:
+        where = places(evidence)
+        if not where:
+            return False
+        if where[0][0] == self.capture.id:
+            return True
+        with self.writer.database.read() as tx:
+            return label in {row[0] for row in tx.rows("sessions_of_capture", capture_id=where[0][0])}
+
+    def _put(self, given: Prepared, parent_id: str | None, *, is_final: bool, label: str) -> None:
+        env = self.writer.env
+        self.writer.turns[given.record.turn.id] = Pending(given, parent_id, is_final, label)
+
+        def write(tx: Tx) -> None:
+            captured.put(tx, env, given, parent_id, is_final=is_final)
+
+        self.writer.add(write, _weight(given.record))
+
+    def _fit(self, draft: Draft, parent_id: str | None) -> None:
+        """A compaction as the ledger knows it: by turns and messages."""
+        step = draft.compaction
+        if step is None or (draft.was_open and draft.compaction_given is not None):
+            return
+        if parent_id is None:  # what was summarised is not here: the summary is all there is
+            if not draft.messages:
+                part = Part("user", step.summary, source="context", at=draft.started_at, evidence=draft.evidence)
+                draft.messages.append(part)
+            draft.compaction = None
+            draft.status = "completed"
+            return
+        through, first, message = parent_id, None, None
+        kept = step.first_kept or (step.kept[0] if step.kept else None)
+        spot = None if kept is None or kept == step.native_id else self._kept(draft, kept)
+        if spot is not None:
+            first = _id_of(spot)
+            index = min(spot.position, self.writer.length(first)) - 1
+            message = self.writer.message_at(first, index) if index > 0 else None
+            through = self.writer.parent(first) or first
+            if through == first and message is None:
+                message = self.writer.message_at(first, 0)
+        usage = step.usage
+        draft.compaction_given = Compaction(
+            summary=step.summary,
+            through=through,
+            first_kept=first,
+            first_kept_message_id=message,
+            replacement=step.replacement,
+            type=step.type,
+            model=step.model,
+            provider=step.provider,
+            tokens_before=step.tokens_before,
+            tokens_after=step.tokens_after,
+            summary_tokens=step.summary_tokens,
+            input_tokens=None if usage is None else usage.input,
+            output_tokens=None if usage is None else usage.output,
+            duration_ms=step.duration_ms,
+            trigger=step.trigger,
+            metadata=step.metadata,
+        )
+
+    def _kept(self, draft: Draft, native_id: str) -> Spot | None:
+        return self.assembler.spot_of(draft.session, native_id) or self.find(draft.session, native_id)
+
+    def _steps(self, draft: Draft) -> list[StepRow]:
+        origin, session = self.origin_of(draft.session), draft.session
+        keys = dict(draft.steps)
+        if draft.identity:
+            keys.setdefault(draft.identity, 1)  # so that copies are known by it
+        return [StepRow(step_key(origin, session, native), draft.id, position) for native, position in keys.items()]
+
+    def _whole(self, spot: Spot) -> str:
+        turn = spot.turn
+        count = len(turn.messages) if isinstance(turn, Draft) else None
+        if spot.position < WHOLE and spot.position < (self.writer.length(_id_of(spot)) if count is None else count):
+            return _id_of(self.cut(spot)) if spot.position > 0 else _id_of(spot)
+        return _id_of(spot)
+
+    def _point(self, session: str, turn_id: str, at: int, reason: str, *, by: int | None = None) -> None:
+        self.writer.add(_Point(self.label(session), turn_id, at, reason, by))
+
+    def _owners(self) -> frozenset[int]:
+        """The captures that are read together with this one."""
+        return frozenset({self.capture.id, *self.read_with})
+
+    def _ensure(self, session: str, at: int | None) -> str:
+        label = self.label(session)
+        if label not in self._ensured:
+            self._ensured.add(label)
+            env, origin = self.writer.env, self.origin_of(session)
+            first = at or self.file_time_ms
+            capture_id = self.capture.id
+
+            def make(tx: Tx) -> None:
+                captured.ensure_session(tx, env, label, origin, session, first)
+                tx.run("put_session_capture", session_label=label, capture_id=capture_id)
+
+            self.writer.add(make)
+        return label
+
+    def origin_of(self, session: str) -> str:
+        """The system that a session comes from."""
+        return self.kin.origins.get(session, self.origin)
+
+    def label(self, session: str) -> str:
+        """The label of one of its sessions."""
+        return label_for(self.origin_of(session), session)
+
+    def _may_follow(self, turn_id: str) -> bool:
+        """Read once more, a source must not find its own later turns: it would go in circles."""
+        if not self._is_again or turn_id in self._seen:
+            return True
+        state = self.writer.state(turn_id)
+        where = places(state[4]) if state is not None else []
+        return not (where and where[0][0] == self.capture.id and state is not None and state[0] == OPEN)
+
+    def _nearest(self, session: str, found: list[tuple[str, int]]) -> tuple[str, int]:
+        """Of several turns with the same step, the one of this session."""
+        if len(found) == 1:
+            return found[0]
+        for row in found:
+            if row[0] in self._seen:
+                return row
+        label = self.label(session)
+        self.writer.flush()
+        with self.writer.database.read() as tx:
+            for row in found:
+                state = tx.first("turn_state", id=row[0])
+                where = places(state[4]) if state is not None else []
+                found_in = where[0][0] if where else 0
+                if label in {each[0] for each in tx.rows("sessions_of_capture", capture_id=found_in)}:
+                    return row
+        return found[0]
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """A session points at a turn."""
+
+    label: str
+    turn_id: str
+    at: int
+    reason: str
+    by: int | None  # the source that ends here: only what it has led to may it lead back
+
+    def __call__(self, tx: Tx) -> None:
+        if self.by is None or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
+            captured.move_to(tx, self.label, self.turn_id, self.at, self.reason)
+
+
+class _Retract(msgspec.Struct, frozen=True):
+    """Open turns of a source that it does not tell any more, now that more of it is known."""
+
+    capture_id: int
+    owners: frozenset[int]
+    seen: frozenset[str]
+
+    def __call__(self, tx: Tx) -> None:
+        for owner in sorted(self.owners):
+            for (turn_id,) in tx.rows("open_turns_of", first=f"{owner}:", last=f"{owner};"):
+                if turn_id not in self.seen:
+                    captured.retract(tx, turn_id)
+
+
+class _RetractOne(msgspec.Struct, frozen=True):
+    """An open turn that turned out to be another one."""
+
+    turn_id: str
+
+    def __call__(self, tx: Tx) -> None:
+        captured.retract(tx, self.turn_id)
+
+
+class _Remember(msgspec.Struct, frozen=True):
+    """What is known about a session."""
+
+    label: str
+    details: Details
+
+    def __call__(self, tx: Tx) -> None:
+        row = tx.first("details_of", label=self.label)
+        kept = Details(self.label) if row is None else Details(*row)
+        merged = merge(kept, self.details)
+        tx.run_all("put_details", [merged])
+        if merged.routing_key is not None:
+            captured.set_routing_key(tx, self.label, merged.routing_key)
+
+
+class _Alias(msgspec.Struct, frozen=True):
+    """Another name of a session; one that is taken stays with whom it has."""
+
+    alias: str
+    label: str
+    at: int
+
+    def __call__(self, tx: Tx) -> None:
+        try:
+            sessions.add_alias(tx, Env(now=lambda: self.at), self.alias, self.label, "routing_key")
+        except LedgerError:
+            return
+
+
+def _id_of(spot: Spot) -> str:
+    return spot.turn.id if isinstance(spot.turn, Draft) else spot.turn
+
+
+def _is_question(record: Record) -> bool:
+    """Whether a turn begins with something that a human (or a trigger) asked."""
+    return any(row.role == "user" and row.source != "context" for row in record.messages)
+
+
+def _weight(record: Record) -> int:
+    """About how many bytes a turn brings."""
+    said = sum(len(row.content or "") + len(row.thinking or "") + 300 for row in record.messages)
+    return said + sum(len(call.params_json) + len(call.result_json or "") + 300 for call in record.calls)

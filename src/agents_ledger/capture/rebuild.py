@@ -1,0 +1,128 @@
+"""The whole ledger once more, from its evidence alone."""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.capture.links import link_children
+from agents_ledger.capture.records import unframed
+from agents_ledger.capture.source import Taker
+from agents_ledger.capture.sync import Sync
+from agents_ledger.errors import BadInput
+from agents_ledger.ledger import Ledger, evidence
+from agents_ledger.ledger.digest import digest
+from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.formats import Machine
+
+_PAGE = 500
+
+
+class Report(Struct, frozen=True):
+    """What was built, and whether it says the same."""
+
+    captures: int
+    sessions: int
+    turns: int
+    not_rebuilt: int  # turns that were written here: there is no evidence of them
+    digest_before: str
+    digest_after: str
+
+    @property
+    def same(self) -> bool:
+        """Whether both ledgers say the same."""
+        return self.digest_before == self.digest_after
+
+
+def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None] | None = None) -> Report:
+    """A new ledger at another place, out of this one's evidence."""
+    with Ledger.open(target_url) as target:
+        if target.counts()["sessions"] or target.database.url == ledger.database.url:
+            raise BadInput(f"{target.database.url} is not empty: name a new place for the rebuilt ledger")
+        _take_over(ledger, target)
+        sync = Sync(target, Machine("", {}, ""))
+        captures = _captures(ledger)
+        with sync.alone():
+            _replay(ledger, sync, captures, progress)
+        target.index()
+        counts = target.counts()
+        with ledger.database.read() as tx:
+            written = int(tx.value("turns_without_evidence"))
+        return Report(
+            captures=len(captures),
+            sessions=counts["sessions"],
+            turns=counts["turns"],
+            not_rebuilt=written,
+            digest_before=digest(ledger.database),
+            digest_after=digest(target.database),
+        )
+
+
+def _take_over(ledger: Ledger, target: Ledger) -> None:
+    """The secret that salts are made from: the same turns get the same hashes."""
+    with ledger.database.read() as tx:
+        secret = tx.value("fact", name="capture_secret")
+    if secret is not None:
+        target.database.write(lambda tx: tx.run("put_fact", name="capture_secret", value=secret))
+
+
+def _captures(ledger: Ledger) -> list[Capture]:
+    found: list[Capture] = []
+    after = 0
+    while True:
+        with ledger.database.read() as tx:
+            page = [Capture(*row) for row in tx.rows("captures_page", after=after, format=None, limit=_PAGE)]
+        if not page:
+            return found
+        found += page
+        after = page[-1].id
+
+
+def _replay(ledger: Ledger, sync: Sync, captures: list[Capture], progress: Callable[[int, int], None] | None) -> None:
+    """Every capture in the order in which it came, and what belongs together as it was together."""
+    total = sum(capture.size_bytes for capture in captures)
+    done = 0
+    bundles: dict[str, list[Capture]] = {}
+    for capture in captures:
+        _copy(ledger, sync.taker, capture)
+        if capture.shape == "bundle":
+            bundles.setdefault(capture.bundle or capture.path, []).append(capture)
+        sync.writer.flush()
+        _read(sync, capture)
+        done += capture.size_bytes
+        if progress:
+            progress(done, total)
+    for folder in bundles:
+        sync.read_bundle(folder)
+    sync.writer.flush()
+    sync.read_awaiting()
+    sync.writer.add(link_children)
+    sync.writer.flush()
+
+
+def _copy(ledger: Ledger, taker: Taker, capture: Capture) -> None:
+    """The bytes of a capture, under the same number."""
+    taker.put(msgspec.structs.replace(capture, read_bytes=0))
+    with ledger.database.read() as tx:
+        for idx, block_id, digest_, size in tx.rows("blocks_of", capture_id=capture.id):
+            packed = tx.first("packed_block", id=block_id)
+            if packed is not None:
+                taker.put_block(capture.id, idx, evidence.Block(digest_, size, packed[0]))
+
+
+def _read(sync: Sync, capture: Capture) -> None:
+    form = sync.formats.get(capture.format)
+    if form is None or capture.shape == "bundle" or not capture.size_bytes:
+        return
+    if capture.shape == "lines":
+        sync.taker.from_evidence(capture, form, is_again=False)
+    elif capture.shape == "document":
+        sync.taker.whole(capture, form, [sync.piece(capture, "")])
+    else:
+        with sync.ledger.database.read() as tx:
+            blocks = list(evidence.read(tx, capture.id))
+        pieces = (
+            (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
+            for offset, length, row in unframed(blocks)
+        )
+        sync.taker.whole(capture, form, pieces)

@@ -1,0 +1,172 @@
+"""What is about to be written, in one batch for many turns and sources, and what is there already."""
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b
+from hmac import digest as hmac
+from typing import Any
+
+from msgspec import Struct
+
+from agents_ledger.capture.fitting import fitted
+from agents_ledger.errors import BadInput
+from agents_ledger.ledger import Ledger
+from agents_ledger.ledger.build import Prepared, prepare
+from agents_ledger.ledger.captured import StepRow
+from agents_ledger.ledger.evidence import Capture
+from agents_ledger.ledger.records import read_record
+from agents_ledger.ledger.search import catch_up
+from agents_ledger.model.entries import Turn
+from agents_ledger.model.hashes import SALT_BYTES
+from agents_ledger.model.rows import Record
+from agents_ledger.store import Tx
+
+BATCH_BYTES = 8 << 20
+_SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
+_SECRET = "capture_secret"  # noqa: S105 - the name of a fact
+
+Operation = Callable[[Tx], None]
+
+
+class Pending(Struct):
+    """A turn of this batch."""
+
+    given: Prepared
+    parent_id: str | None
+    is_final: bool
+    label: str
+
+
+class Writer:
+    """Collects operations and commits them together; answers for what is written and what is about to be."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.database = ledger.database
+        self.env = ledger.env
+        self.turns: dict[str, Pending] = {}
+        self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
+        self._secret = self.database.write(_secret)
+        self._operations: list[Operation] = []
+        self._steps: dict[int, list[tuple[str, int]]] = {}
+        self._weight = 0
+        self._next_capture = 1
+
+    def renumber(self) -> None:
+        """Begins where the captures in the database end."""
+        with self.database.read() as tx:
+            self._next_capture = int(tx.value("next_capture"))
+
+    def capture_id(self) -> int:
+        """The number of a new capture."""
+        self._next_capture += 1
+        return self._next_capture - 1
+
+    def add(self, operation: Operation, weight: int = 0) -> None:
+        """Something to write with this batch."""
+        self._operations.append(operation)
+        self._weight += weight
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to commit."""
+        return self._weight >= BATCH_BYTES
+
+    def flush(self) -> None:
+        """Commits everything collected so far, all or nothing."""
+        if not self._operations:
+            return
+        operations = self._operations
+
+        def body(tx: Tx) -> None:
+            for operation in operations:
+                operation(tx)
+            catch_up(tx)
+
+        self.database.write(body)
+        self._operations = []
+        self._weight = 0
+        self.turns.clear()
+        self._steps.clear()
+
+    def prepare(self, turn: Turn) -> Prepared:
+        """A turn's rows and commitments; the same again for the same turn of this ledger."""
+        seed = hmac(self._secret, (turn.id or "").encode(), "sha256")[:SALT_BYTES]
+        try:
+            return prepare(turn, self.env, seed)
+        except BadInput:
+            return prepare(fitted(turn), self.env, seed)
+
+    def stand(self, rows: list[StepRow]) -> None:
+        """Where steps are."""
+        for row in rows:
+            self._steps.setdefault(row.step_key, []).append((row.turn_id, row.position))
+        self.add(lambda tx: tx.run_all("insert_step", rows))
+
+    # what is there
+
+    def steps(self, key: int) -> list[tuple[str, int]]:
+        """The turns and positions of a step."""
+        with self.database.read() as tx:
+            found = {row[0]: row[1] for row in tx.rows("steps_by_key", step_key=key)}
+        found.update(self._steps.get(key, ()))
+        return sorted(found.items())
+
+    def state(self, turn_id: str) -> tuple[Any, ...] | None:
+        """Seal, parent, segment, hash and evidence of a turn in the database."""
+        with self.database.read() as tx:
+            return tx.first("turn_state", id=turn_id)
+
+    def record(self, turn_id: str) -> Record:
+        """A whole turn."""
+        pending = self.turns.get(turn_id)
+        if pending is not None:
+            return pending.given.record
+        with self.database.read() as tx:
+            return read_record(tx, turn_id)
+
+    def parent(self, turn_id: str) -> str | None:
+        """What a turn follows."""
+        pending = self.turns.get(turn_id)
+        if pending is not None:
+            return pending.parent_id
+        state = self.state(turn_id)
+        return None if state is None else state[1]
+
+    def length(self, turn_id: str) -> int:
+        """How many messages a turn has."""
+        pending = self.turns.get(turn_id)
+        if pending is not None:
+            return len(pending.given.record.messages)
+        with self.database.read() as tx:
+            return int(tx.value("message_count", turn_id=turn_id))
+
+    def message_at(self, turn_id: str, index: int) -> str | None:
+        """The id of one of a turn's messages."""
+        pending = self.turns.get(turn_id)
+        if pending is not None:
+            rows = pending.given.record.messages
+            return rows[index].id if 0 <= index < len(rows) else None
+        with self.database.read() as tx:
+            found = tx.value("message_at", turn_id=turn_id, sequence=index)
+        return None if found is None else str(found)
+
+    def captures_of(self, label: str) -> list[Capture]:
+        """The sources that a session was read from."""
+        with self.database.read() as tx:
+            return [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
+
+
+def step_key(origin: str, session: str, native_id: str) -> int:
+    """63 bits that stand for a step: of its session where ids are short, of all sessions of its origin otherwise."""
+    scope = session if len(native_id) < _SHORT_ID else ""
+    text = f"{origin}\x1f{scope}\x1f{native_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+def _secret(tx: Tx) -> bytes:
+    """What salts of captured turns are made from: they must be the same when the ledger is built again."""
+    known = tx.value("fact", name=_SECRET)
+    if known is None:
+        known = os.urandom(32).hex()
+        tx.run("put_fact", name=_SECRET, value=known)
+    return bytes.fromhex(known)

@@ -1,0 +1,130 @@
+"""`ldg export`: what was captured, byte for byte."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from agents_ledger.capture import export as exporting
+from agents_ledger.cli import shapes
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.terminal import clean
+from agents_ledger.cli.words import plural, quoted, size
+from agents_ledger.errors import BadInput, NotFound
+from agents_ledger.ledger import Ledger
+from agents_ledger.ledger.evidence import Capture
+
+_STDOUT = "-"
+_FORMATS = ("raw",)
+_ODD = re.compile(r"[^\w.#@+=-]+")
+_LONGEST = 120
+_LISTED = 10
+
+
+@click.command()
+@click.argument("id")
+@click.option("--format", "form", default="raw", show_default=True, help="`raw`: the bytes as they were captured.")
+@click.option("--output", metavar="FILE", help="A new file, or a folder for several. Never overwrites. Default: `-`.")
+@door
+def export(opened: Door, id: str, form: str, output: str | None) -> None:  # noqa: A002 - its name on the screen
+    """Gives captured bytes back. ID is a capture's number, a captured path, a session, or a turn or message.
+
+    Of a turn or message it gives the records that it was read from. A terminal gets readable text; files and
+    pipes get the bytes. Rows of a database become a database again in a file, and framed rows in a pipe.
+    """
+    if form not in _FORMATS:
+        raise click.UsageError(f"there is no export as {form!r} yet: `--format raw` gives the bytes as they were")
+    if opened.as_json and output in (None, _STDOUT):
+        raise click.UsageError("--json says what was written: name a file with --output")
+    with opened.reading() as ledger:
+        try:
+            found = exporting.resolve(ledger, id)
+        except NotFound as nothing:
+            _export_row(opened, ledger, id, output, nothing)
+            return
+        _export_captures(opened, ledger, id, found, output)
+
+
+def _export_captures(opened: Door, ledger: Ledger, text: str, found: list[Capture], output: str | None) -> None:
+    if output is None or output == _STDOUT:
+        if len(found) > 1:
+            raise click.UsageError(_choose(opened, text, found))
+        put_bytes(exporting.raw(ledger, found[0]))
+        return
+    target = Path(output)
+    targets = [target]
+    if len(found) > 1 or target.is_dir():
+        target.mkdir(exist_ok=True)
+        targets = [target / _file_name(each) for each in found]
+    for each, path in zip(found, targets, strict=True):
+        exporting.write(ledger, each, path)
+    written = [
+        {**shapes.capture(each), "output": str(path.absolute())} for each, path in zip(found, targets, strict=True)
+    ]
+    _say(opened, written)
+
+
+def _export_row(opened: Door, ledger: Ledger, text: str, output: str | None, nothing: NotFound) -> None:
+    try:
+        row_id, is_turn = ledger.find(text), True
+    except (NotFound, BadInput):
+        row_id, is_turn = text, False
+    try:
+        pieces = list(records(ledger, row_id))
+    except NotFound as problem:
+        raise (problem if is_turn else nothing) from None
+    if output is None or output == _STDOUT:
+        put_bytes(pieces)
+        return
+    target = Path(output)
+    try:
+        with target.open("xb") as file:
+            file.writelines(pieces)
+    except FileExistsError:
+        raise BadInput(f"{target} exists: an export never overwrites; name another file") from None
+    _say(opened, [{"id": row_id, "size_bytes": sum(map(len, pieces)), "output": str(target.absolute())}])
+
+
+def records(ledger: Ledger, row_id: str) -> Iterator[bytes]:
+    """The records behind a turn, a message or a call, one on a line."""
+    for piece in exporting.slices(ledger, row_id):
+        yield piece if piece.endswith(b"\n") else piece + b"\n"
+
+
+def put_bytes(pieces: Iterable[bytes]) -> None:
+    """Bytes as they are into a pipe; on a terminal as text that can't act on it."""
+    if sys.stdout.isatty():
+        text = b"".join(pieces).decode("utf-8", "replace")
+        sys.stdout.write(clean(text).rstrip("\n") + "\n")
+        return
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _choose(opened: Door, text: str, found: list[Capture]) -> str:
+    listed = "\n".join(f"  {each.id}  {each.path}" for each in found[:_LISTED])
+    more = "" if len(found) <= _LISTED else f"\n  and {len(found) - _LISTED} more"
+    advice = f"choose one by its number, or `{opened.ldg} export {quoted(text)} --output FOLDER` writes all of them"
+    return f"{text} was read from {len(found)} captures: {advice}\n{listed}{more}\n"
+
+
+def _file_name(each: Capture) -> str:
+    """A name that no other capture has, and that no file system minds."""
+    name = each.path.replace("\\", "/").rpartition("/")[2]
+    return f"{each.id}-{_ODD.sub('_', name)[-_LONGEST:]}"
+
+
+def _say(opened: Door, written: list[shapes.Shape]) -> None:
+    if opened.as_json:
+        shapes.answer({"exported": written})
+        return
+    screen = Screen()
+    for each in written[:_LISTED]:
+        screen.line(f"wrote {each['output']} ({size(each['size_bytes'])})")
+    if len(written) > _LISTED:
+        screen.line(f"and {plural(len(written) - _LISTED, 'more file')}")

@@ -1,0 +1,96 @@
+"""What paths say: which session, whose, and whether it is an archive."""
+
+import re
+
+from msgspec import Struct
+
+_FILE = re.compile(
+    r"(?P<stem>.+?)\.jsonl"
+    r"(?:\.(?P<reason>bak|deleted|reset)\.[^/]+?|\.(?P<repair>bak)-\d+-\d+|\.(?P<moved>imported)-\d+)?"
+    r"(?:\.zst)?"
+)
+_INDEX = re.compile(r"(?:.*\.)?sessions\.json(?P<old>\.bak\.\d+|\.imported-\d+)?")
+_CHECKPOINT = re.compile(r"(?P<stem>.+)\.checkpoint\.[^.]+")
+_DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(?P<id>.+)")  # pi: <time>_<id>
+_TOPIC = re.compile(r"(?P<id>.+)-topic-[^/]*")  # clawdbot: a Telegram topic
+_MOVED = re.compile(r".+\.(?P<id>[0-9a-f]{8}-[0-9a-f-]{27})")  # openclaw's import: <session key>.<id>
+_NOT_OURS = re.compile(r"\.trajectory\.jsonl|\.lock$|\.tmp$|\.trajectory-path\.json$")
+
+_HOMES = re.compile(r"/\.(pi|clawdbot|moltbot|openclaw)(?:-[^/]*)?/")
+_NEXUS = re.compile(r"/nexus/state/sessions/")
+_NAMED = re.compile(r"/(clawdbot|moltbot|openclaw)[^/]*/(?:.*/)?(?:sessions|session-sqlite-import-archive)/")
+_AGENT = re.compile(r"/agents/(?P<agent>[^/]+)/(?:sessions|session-sqlite-import-archive)/(?:cold/)?[^/]+$")
+
+
+class Name(Struct, frozen=True):
+    """A transcript's file name, taken apart."""
+
+    stem: str
+    session: str
+    kind: str = "transcript"
+    archive: str | None = None
+    # The name has the last word on the session: clawdbot finds transcripts by it, and pi's own header in them may
+    # be a newer one (sessions.compact cuts the first line off, and pi then writes another).
+    ruled: bool = False
+
+
+def name_of(path: str) -> Name:
+    """The parts of a transcript's name."""
+    base = _slashes(path).rsplit("/", 1)[-1]
+    match = _FILE.fullmatch(base)
+    if match is None:
+        return Name(stem=base, session=base or "unknown")
+    stem, archive = match["stem"], match["reason"] or match["repair"] or match["moved"]
+    ruled = archive in ("bak", "deleted", "reset") or (origin_of(path) is not None and archive is None)
+    if checkpoint := _CHECKPOINT.fullmatch(stem):
+        stem = checkpoint["stem"]
+        return Name(stem=stem, session=_session(stem), kind="checkpoint", archive="checkpoint", ruled=True)
+    kind = "archive" if archive else "transcript"
+    return Name(stem=stem, session=_session(stem), kind=kind, archive=archive, ruled=ruled)
+
+
+def _session(stem: str) -> str:
+    """The session's id in a file's name."""
+    for pattern in (_DATED, _TOPIC, _MOVED):
+        if match := pattern.fullmatch(stem):
+            return match["id"]
+    return stem
+
+
+def is_index(path: str) -> bool:
+    """Whether a file is called like the index of sessions."""
+    return _INDEX.fullmatch(_slashes(path).rsplit("/", 1)[-1]) is not None
+
+
+def is_old_index(path: str) -> bool:
+    """Whether it is called like an index that was put aside."""
+    match = _INDEX.fullmatch(_slashes(path).rsplit("/", 1)[-1])
+    return match is not None and match["old"] is not None
+
+
+def is_other(path: str) -> bool:
+    """Whether it lies beside transcripts and is none: locks, unfinished files, telemetry."""
+    return _NOT_OURS.search(path) is not None
+
+
+def origin_of(path: str) -> str | None:
+    """Whose file it is, as far as the path says; None for pi's own."""
+    path = _slashes(path)
+    if homes := _HOMES.findall(path):
+        return None if homes[-1] == "pi" else str(homes[-1])
+    if _NEXUS.search(path):
+        return "nexus"
+    if named := _NAMED.search(path):
+        return named[1]
+    # A state folder of another name: the last of the family still has this layout.
+    return "openclaw" if _AGENT.search(path) else None
+
+
+def persona_of(path: str) -> str | None:
+    """The agent whose folder it lies in."""
+    match = _AGENT.search(_slashes(path))
+    return match["agent"] if match else None
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")

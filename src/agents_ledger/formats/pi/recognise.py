@@ -1,0 +1,99 @@
+"""Whether a file is one of the family's, by its first lines; the name only helps."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from agents_ledger.formats.pi.names import is_index, is_old_index, is_other, name_of, origin_of
+from agents_ledger.model.formats import Kind
+
+_LINES = 20  # a transcript may begin with broken lines
+_KEYS = {  # type of entry → a field that others' entries of that type do not have
+    "message": "message",
+    "model_change": "modelId",
+    "thinking_level_change": "thinkingLevel",
+    "compaction": "summary",
+    "branch_summary": "fromId",
+    "custom": "customType",
+    "custom_message": "customType",
+    "label": "targetId",
+    "session_info": "name",
+    "context_edit": "targetId",
+    "reset": "reason",
+    "leaf": "targetId",
+}
+_ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "system")
+_CUT = re.compile(rb'\s*\{\s*"type"\s*:\s*"message"\s*,\s*"id"\s*:\s*"[^"]*"\s*,\s*"parentId"\s*:')
+_SESSION_ID = re.compile(rb"""["']?sessionId["']?\s*:\s*["']""")
+_SESSION_KEY = re.compile(rb"""\s*\{\s*["'](?:agent:|cron:|hook:|subagent:|acp:|global["'])""")
+_ORDERS = {"archive": 30, "checkpoint": 40, "transcript": 50}
+
+
+def recognise(path: str, head: bytes) -> Kind | None:
+    """What the file is, if it is ours."""
+    if is_other(path):
+        return None
+    score = _index_score(path, head)
+    if score:
+        return Kind("index", "document", score=score, order=65 if is_old_index(path) else 70)
+    score = _transcript_score(path, head)
+    if not score:
+        return None
+    kind = name_of(path).kind
+    return Kind(kind, "lines", score=score, order=_ORDERS[kind])
+
+
+def _index_score(path: str, head: bytes) -> int:
+    """How sure it is that this is sessions.json: session keys with their sessions."""
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"/")):
+        return 0
+    named, keyed = is_index(path), _SESSION_KEY.match(head) is not None
+    if keyed and _SESSION_ID.search(head):
+        return 95 if named else 80
+    if not named:
+        return 0
+    ours = origin_of(path) is not None
+    if _SESSION_ID.search(head):
+        return 80 if ours else 60
+    return 50 if ours and head.strip() == b"{}" else 0
+
+
+def _transcript_score(path: str, head: bytes) -> int:
+    """How sure it is that these are lines of a transcript."""
+    ours = origin_of(path) is not None or "/.pi/" in path.replace("\\", "/")
+    found = [value for line in head.split(b"\n", _LINES)[:_LINES] if (value := _object(line)) is not None][:2]
+    if found:
+        score = _line_score(found[0], ours=ours)
+        # other agents have such headers as well, but not entries with such times
+        return min(score, 60) if len(found) > 1 and not isinstance(found[1].get("timestamp"), str) else score
+    if _CUT.match(head):
+        return 60  # a first line that is longer than what we were given
+    # clawdbot's sessions.compact and pi after it leave empty files behind
+    return 20 if ours and not head.strip() and ".jsonl" in path else 0
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line, if it is one."""
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _line_score(value: dict[str, Any], *, ours: bool) -> int:
+    kind = value.get("type")
+    if kind == "session":
+        sure = isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str)
+        return 95 if sure else 60 if ours else 0
+    if kind in ("user", "assistant"):  # the seed's shape; anywhere else these are Claude Code's
+        return 95 if ours and isinstance(value.get("uuid"), str) else 0
+    if not isinstance(kind, str) or _KEYS.get(kind) not in value:
+        return 0
+    if kind == "message":
+        message = value["message"]
+        if not isinstance(message, dict) or message.get("role") not in _ROLES:
+            return 0
+    dated, linked = isinstance(value.get("timestamp"), str), "parentId" in value
+    return 70 if dated and linked else 60 if dated and kind in ("message", "compaction") else 55 if ours else 0

@@ -1,0 +1,156 @@
+-- What only PostgreSQL says this way: guards that know turns which are not sealed yet, and those of the new tables.
+
+CREATE OR REPLACE FUNCTION ledger_guard_turn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.parent_turn_id IS NOT NULL
+            AND NOT coalesce((SELECT seal_seq > 0 OR (seal_seq = 0 AND NEW.seal_seq = 0)
+                FROM turns WHERE id = NEW.parent_turn_id), FALSE) THEN
+            RAISE EXCEPTION 'ledger: the parent turn is not sealed' USING ERRCODE = 'LDG01';
+        END IF;
+        PERFORM ledger_check_seal(NEW);
+        RETURN NEW;
+    END IF;
+    IF NEW.has_children < OLD.has_children
+        AND (EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = OLD.segment_id AND c.depth = OLD.depth + 1)
+            OR EXISTS (SELECT 1 FROM segments f
+                WHERE f.parent_segment_id = OLD.segment_id AND f.fork_depth = OLD.depth)) THEN
+        RAISE EXCEPTION 'ledger: children are never lost' USING ERRCODE = 'LDG01';
+    END IF;
+    IF NEW.id <> OLD.id OR OLD.seal_seq IS DISTINCT FROM 0 AND
+       (NEW.id, NEW.parent_turn_id, NEW.turn_type, NEW.started_at, NEW.root_id, NEW.segment_id, NEW.depth)
+        IS DISTINCT FROM
+       (OLD.id, OLD.parent_turn_id, OLD.turn_type, OLD.started_at, OLD.root_id, OLD.segment_id, OLD.depth) THEN
+        RAISE EXCEPTION 'ledger: a turn never changes its place' USING ERRCODE = 'LDG01';
+    END IF;
+    IF OLD.seal_seq > 0 THEN
+        OLD.has_children := NEW.has_children;
+        IF NEW IS DISTINCT FROM OLD THEN
+            RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+        END IF;
+    ELSE
+        PERFORM ledger_check_seal(NEW);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE FUNCTION ledger_guard_part() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) > 0
+        OR (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) > 0 THEN
+        RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE FUNCTION ledger_guard_attachment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = NEW.message_id)
+        > 0 THEN
+        RAISE EXCEPTION 'ledger: the turn is sealed' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE FUNCTION ledger_guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.thread_id IS NOT NULL THEN
+            RAISE EXCEPTION 'ledger: a session begins without a head' USING ERRCODE = 'LDG01';
+        END IF;
+        RETURN NEW;
+    END IF;
+    -- what was unknown may become known, once
+    IF (NEW.label, NEW.persona_id, NEW.origin, NEW.origin_session_id, NEW.created_at) IS DISTINCT FROM
+       (OLD.label, OLD.persona_id, OLD.origin, OLD.origin_session_id, OLD.created_at)
+        OR NEW.is_subagent < OLD.is_subagent
+        OR NEW.parent_session_label IS DISTINCT FROM coalesce(OLD.parent_session_label, NEW.parent_session_label)
+        OR NEW.parent_turn_id IS DISTINCT FROM coalesce(OLD.parent_turn_id, NEW.parent_turn_id)
+        OR NEW.spawn_tool_call_id IS DISTINCT FROM coalesce(OLD.spawn_tool_call_id, NEW.spawn_tool_call_id)
+        OR NEW.task_description IS DISTINCT FROM coalesce(OLD.task_description, NEW.task_description)
+        OR NEW.routing_key IS DISTINCT FROM coalesce(OLD.routing_key, NEW.routing_key) THEN
+        RAISE EXCEPTION 'ledger: a session never changes where it comes from' USING ERRCODE = 'LDG01';
+    END IF;
+    IF NEW.thread_id IS DISTINCT FROM OLD.thread_id AND NEW.thread_id IS DISTINCT FROM
+        (SELECT thread_id FROM session_history
+         WHERE id = (SELECT max(id) FROM session_history) AND session_label = NEW.label) THEN
+        RAISE EXCEPTION 'ledger: a pointer moves only together with its history' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+
+-- parts of a turn that is not sealed yet may be read again; otherwise nothing of the record is ever deleted
+CREATE FUNCTION ledger_keep_part() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) IS DISTINCT FROM 0 THEN
+        RAISE EXCEPTION 'ledger: %', TG_ARGV[0] USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN OLD;
+END $$;
+CREATE FUNCTION ledger_keep_attachment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = OLD.message_id)
+        IS DISTINCT FROM 0 THEN
+        RAISE EXCEPTION 'ledger: %', TG_ARGV[0] USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN OLD;
+END $$;
+CREATE FUNCTION ledger_keep_segment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM turns WHERE segment_id = OLD.id)
+        OR EXISTS (SELECT 1 FROM segments WHERE parent_segment_id = OLD.id) THEN
+        RAISE EXCEPTION 'ledger: segments are never deleted' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN OLD;
+END $$;
+CREATE FUNCTION ledger_guard_capture() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (NEW.id, NEW.path, NEW.format, NEW.kind, NEW.shape, NEW.generation, NEW.first_seen_at) IS DISTINCT FROM
+       (OLD.id, OLD.path, OLD.format, OLD.kind, OLD.shape, OLD.generation, OLD.first_seen_at) THEN
+        RAISE EXCEPTION 'ledger: a capture never changes where it comes from' USING ERRCODE = 'LDG01';
+    END IF;
+    IF NEW.size_bytes < OLD.size_bytes THEN
+        RAISE EXCEPTION 'ledger: a capture never shrinks' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE FUNCTION ledger_keep_block() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM capture_blocks WHERE block_id = OLD.id) THEN
+        RAISE EXCEPTION 'ledger: blocks are never deleted' USING ERRCODE = 'LDG01';
+    END IF;
+    RETURN OLD;
+END $$;
+DROP TRIGGER messages_kept ON messages;
+CREATE TRIGGER messages_kept BEFORE DELETE ON messages
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_part('messages are never deleted');
+DROP TRIGGER tool_calls_kept ON tool_calls;
+CREATE TRIGGER tool_calls_kept BEFORE DELETE ON tool_calls
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_part('tool_calls are never deleted');
+DROP TRIGGER compactions_kept ON compactions;
+CREATE TRIGGER compactions_kept BEFORE DELETE ON compactions
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_part('compactions are never deleted');
+DROP TRIGGER originals_kept ON originals;
+CREATE TRIGGER originals_kept BEFORE DELETE ON originals
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_part('originals are never deleted');
+DROP TRIGGER message_files_kept ON message_files;
+CREATE TRIGGER message_files_kept BEFORE DELETE ON message_files
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_attachment('message_files are never deleted');
+DROP TRIGGER message_lints_kept ON message_lints;
+CREATE TRIGGER message_lints_kept BEFORE DELETE ON message_lints
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_attachment('message_lints are never deleted');
+DROP TRIGGER message_codeblocks_kept ON message_codeblocks;
+CREATE TRIGGER message_codeblocks_kept BEFORE DELETE ON message_codeblocks
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_attachment('message_codeblocks are never deleted');
+DROP TRIGGER segments_kept ON segments;
+CREATE TRIGGER segments_kept BEFORE DELETE ON segments FOR EACH ROW EXECUTE FUNCTION ledger_keep_segment();
+CREATE TRIGGER usages_guard BEFORE INSERT ON usages FOR EACH ROW EXECUTE FUNCTION ledger_guard_part();
+CREATE TRIGGER usages_fixed BEFORE UPDATE ON usages
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('usages never change');
+CREATE TRIGGER usages_kept BEFORE DELETE ON usages
+    FOR EACH ROW EXECUTE FUNCTION ledger_keep_part('usages are never deleted');
+CREATE TRIGGER captures_guard BEFORE UPDATE ON captures FOR EACH ROW EXECUTE FUNCTION ledger_guard_capture();
+CREATE TRIGGER captures_kept BEFORE DELETE ON captures
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('captures are never deleted');
+CREATE TRIGGER blocks_fixed BEFORE UPDATE ON blocks
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('blocks never change');
+CREATE TRIGGER blocks_kept BEFORE DELETE ON blocks FOR EACH ROW EXECUTE FUNCTION ledger_keep_block();
+CREATE TRIGGER capture_blocks_kept BEFORE DELETE ON capture_blocks
+    FOR EACH ROW EXECUTE FUNCTION ledger_refuse('blocks of a capture are never deleted');

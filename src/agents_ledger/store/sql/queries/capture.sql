@@ -1,0 +1,270 @@
+-- Evidence, and what was read from it.
+
+-- name: turn_state
+-- Whether a turn is there, sealed or not, where it hangs, and what it was read from.
+SELECT seal_seq, parent_turn_id, segment_id, turn_hash, evidence FROM turns WHERE id = :id;
+
+-- name: message_count
+SELECT count(*) FROM messages WHERE turn_id = :turn_id;
+
+-- name: message_at
+SELECT id FROM messages WHERE turn_id = :turn_id AND sequence = :sequence;
+
+-- name: insert_step
+INSERT INTO steps (step_key, turn_id, position) VALUES (:step_key, :turn_id, :position)
+ON CONFLICT (step_key, turn_id) DO UPDATE SET position = excluded.position;
+
+-- name: steps_by_key
+SELECT s.turn_id, s.position FROM steps s WHERE s.step_key = :step_key ORDER BY s.turn_id;
+
+-- name: drop_files
+-- The parts of a turn that is not sealed yet, before they are read again; as are the following.
+DELETE FROM message_files WHERE message_id IN (SELECT id FROM messages WHERE turn_id = :turn_id);
+
+-- name: drop_lints
+DELETE FROM message_lints WHERE message_id IN (SELECT id FROM messages WHERE turn_id = :turn_id);
+
+-- name: drop_codeblocks
+DELETE FROM message_codeblocks WHERE message_id IN (SELECT id FROM messages WHERE turn_id = :turn_id);
+
+-- name: drop_originals
+DELETE FROM originals WHERE turn_id = :turn_id;
+
+-- name: drop_usages
+DELETE FROM usages WHERE turn_id = :turn_id;
+
+-- name: drop_compaction
+DELETE FROM compactions WHERE turn_id = :turn_id;
+
+-- name: drop_call
+DELETE FROM tool_calls WHERE id = :id;
+
+-- name: drop_message
+DELETE FROM messages WHERE id = :id;
+
+-- name: replace_message
+UPDATE messages SET role = :role, content = :content, source = :source, sequence = :sequence,
+    created_at = :created_at, thinking = :thinking, context_json = :context_json, metadata_json = :metadata_json,
+    blocks_json = :blocks_json, lossy = :lossy, root_id = :root_id, native_id = :native_id, evidence = :evidence
+WHERE id = :id;
+
+-- name: replace_call
+UPDATE tool_calls SET message_id = :message_id, tool_name = :tool_name, tool_number = :tool_number,
+    params_json = :params_json, result_json = :result_json, error = :error, status = :status,
+    spawned_session_label = :spawned_session_label, started_at = :started_at, completed_at = :completed_at,
+    sequence = :sequence, lossy = :lossy, root_id = :root_id, native_id = :native_id, evidence = :evidence
+WHERE id = :id;
+
+-- name: compactions_keeping
+-- Compactions that keep what comes from one of some messages (a JSON array of ids) on.
+SELECT * FROM compactions WHERE first_kept_message_id IN_LIST(:messages);
+
+-- name: next_capture
+SELECT coalesce(max(id), 0) + 1 FROM captures;
+
+-- name: current_captures
+-- What is known of the sources as they are now.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE state <> 'replaced';
+
+-- name: capture_by_id
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE id = :id;
+
+-- name: captures_page
+-- All captures, in the order of their numbers.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE id > :after AND (CAST(:format AS TEXT) IS NULL OR format = :format)
+ORDER BY id LIMIT :limit;
+
+-- name: captures_at
+-- The captures of a path, the newest first.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE path = :path ORDER BY generation DESC;
+
+-- name: captures_of_session
+SELECT c.id, c.path, c.format, c.kind, c.shape, c.bundle, c.generation, c.state, c.size_bytes, c.digest,
+    c.modified_ns, c.first_seen_at, c.seen_at, c.read_bytes, c.resume IS NOT NULL AS can_resume,
+    c.awaits IS NOT NULL AS is_awaiting
+FROM session_captures s JOIN captures c ON c.id = s.capture_id WHERE s.session_label = :label ORDER BY c.id;
+
+-- name: sessions_of_capture
+SELECT session_label FROM session_captures WHERE capture_id = :capture_id ORDER BY session_label;
+
+-- name: sessions_seen_since
+-- The sessions that were read from sources which changed since a time.
+SELECT DISTINCT s.session_label FROM captures c JOIN session_captures s ON s.capture_id = c.id
+WHERE c.seen_at >= :since AND c.state = 'current' ORDER BY s.session_label;
+
+-- name: captured_by_format
+-- How many sources of each format there are, and their bytes; a database counts by its conversations.
+SELECT format, count(*), coalesce(sum(size_bytes), 0) FROM captures
+WHERE state <> 'replaced' AND (shape <> 'database' OR size_bytes > 0) GROUP BY format;
+
+-- name: capture_resume
+SELECT resume FROM captures WHERE id = :id;
+
+-- name: awaiting
+SELECT id, awaits FROM captures WHERE awaits IS NOT NULL ORDER BY id;
+
+-- name: put_capture
+INSERT INTO captures (id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns,
+    first_seen_at, seen_at, read_bytes, resume, awaits)
+VALUES (:id, :path, :format, :kind, :shape, :bundle, :generation, :state, :size_bytes, :digest, :modified_ns,
+    :first_seen_at, :seen_at, :read_bytes, :resume, :awaits)
+ON CONFLICT (id) DO UPDATE SET bundle = excluded.bundle, state = excluded.state, size_bytes = excluded.size_bytes,
+    digest = excluded.digest, modified_ns = excluded.modified_ns, seen_at = excluded.seen_at,
+    read_bytes = excluded.read_bytes, resume = excluded.resume, awaits = excluded.awaits;
+
+-- name: set_capture_state
+UPDATE captures SET state = :state WHERE id = :id;
+
+-- name: touch_capture
+-- Its bytes are the same, its time is another one.
+UPDATE captures SET modified_ns = :modified_ns, state = 'current' WHERE id = :id;
+
+-- name: capture_was_read
+UPDATE captures SET read_bytes = size_bytes WHERE id = :id;
+
+-- name: put_block
+-- Gives the number of a block, old or new.
+INSERT INTO blocks (id, digest, size_bytes, packed)
+VALUES ((SELECT coalesce(max(id), 0) + 1 FROM blocks), :digest, :size_bytes, :packed)
+ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest
+RETURNING id;
+
+-- name: block_by_digest
+SELECT id FROM blocks WHERE digest = :digest;
+
+-- name: put_capture_block
+INSERT INTO capture_blocks (capture_id, idx, block_id) VALUES (:capture_id, :idx, :block_id)
+ON CONFLICT (capture_id, idx) DO UPDATE SET block_id = excluded.block_id;
+
+-- name: drop_block
+-- A block that nothing points at any more.
+DELETE FROM blocks WHERE id = :id AND NOT EXISTS (SELECT 1 FROM capture_blocks WHERE block_id = :id);
+
+-- name: blocks_of
+SELECT cb.idx, b.id, b.digest, b.size_bytes FROM capture_blocks cb JOIN blocks b ON b.id = cb.block_id
+WHERE cb.capture_id = :capture_id ORDER BY cb.idx;
+
+-- name: packed_block
+SELECT packed, size_bytes, digest FROM blocks WHERE id = :id;
+
+-- name: block_at
+SELECT b.id, b.packed, b.size_bytes FROM capture_blocks cb JOIN blocks b ON b.id = cb.block_id
+WHERE cb.capture_id = :capture_id AND cb.idx = :idx;
+
+-- name: put_problem
+INSERT INTO problems (path, place, code, detail, capture_id, seen_at)
+VALUES (:path, :place, :code, :detail, :capture_id, :seen_at)
+ON CONFLICT (path, place, code, detail) DO NOTHING;
+
+-- name: drop_problems
+-- What was wrong with a source and is no longer so.
+DELETE FROM problems WHERE path = :path AND code = :code;
+
+-- name: problem_list
+-- What was wrong, in the order of paths, after the first ones.
+SELECT path, place, code, detail, capture_id, seen_at FROM problems
+WHERE (CAST(:code AS TEXT) IS NULL OR code = :code)
+ORDER BY path, place, code, detail LIMIT :limit OFFSET :after;
+
+-- name: problem_counts
+SELECT code, count(*) FROM problems GROUP BY code ORDER BY count(*) DESC, code;
+
+-- name: details_of
+SELECT * FROM session_details WHERE session_label = :label;
+
+-- name: put_details
+INSERT INTO session_details (session_label, title, project, git_branch, agent_version, persona, channel, routing_key,
+    parent_session, parent_call, task, task_status, forked_from, forked_path, archive_source, started_at, last_at,
+    extra)
+VALUES (:session_label, :title, :project, :git_branch, :agent_version, :persona, :channel, :routing_key,
+    :parent_session, :parent_call, :task, :task_status, :forked_from, :forked_path, :archive_source, :started_at,
+    :last_at, :extra)
+ON CONFLICT (session_label) DO UPDATE SET title = excluded.title, project = excluded.project,
+    git_branch = excluded.git_branch, agent_version = excluded.agent_version, persona = excluded.persona,
+    channel = excluded.channel, routing_key = excluded.routing_key, parent_session = excluded.parent_session,
+    parent_call = excluded.parent_call, task = excluded.task, task_status = excluded.task_status,
+    forked_from = excluded.forked_from, forked_path = excluded.forked_path,
+    archive_source = excluded.archive_source, started_at = excluded.started_at, last_at = excluded.last_at,
+    extra = excluded.extra;
+
+-- name: put_session_capture
+INSERT INTO session_captures (session_label, capture_id) VALUES (:session_label, :capture_id)
+ON CONFLICT (session_label, capture_id) DO NOTHING;
+
+-- name: unlinked_children
+-- Sessions that name their parent and are not linked with it, or not with its call.
+SELECT d.session_label, s.origin, d.parent_session, d.parent_call, d.task, d.task_status, s.parent_session_label,
+    s.spawn_tool_call_id
+FROM session_details d JOIN sessions s ON s.label = d.session_label
+WHERE d.parent_session IS NOT NULL AND (s.parent_session_label IS NULL OR s.spawn_tool_call_id IS NULL)
+ORDER BY d.session_label;
+
+-- name: calls_by_native
+-- The calls that an agent's own id stands for, in the tree that a session points into.
+SELECT c.id, c.turn_id FROM tool_calls c
+WHERE c.native_id = :native_id
+    AND c.root_id = (SELECT t.root_id FROM sessions p JOIN turns t ON t.id = p.thread_id WHERE p.label = :parent)
+    AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.spawn_tool_call_id = c.id)
+ORDER BY c.turn_id, c.sequence LIMIT 2;
+
+-- name: calls_by_spawned
+SELECT c.id, c.turn_id FROM tool_calls c
+WHERE c.spawned_session_label = :label AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.spawn_tool_call_id = c.id)
+ORDER BY c.turn_id, c.sequence LIMIT 2;
+
+-- name: link_session
+-- What was unknown about a session and is known now.
+UPDATE sessions SET is_subagent = 1, parent_session_label = coalesce(parent_session_label, :parent_session_label),
+    parent_turn_id = coalesce(parent_turn_id, :parent_turn_id),
+    spawn_tool_call_id = coalesce(spawn_tool_call_id, :spawn_tool_call_id),
+    task_description = coalesce(task_description, :task_description)
+WHERE label = :label;
+
+-- name: set_routing_key
+UPDATE sessions SET routing_key = :routing_key WHERE label = :label AND routing_key IS NULL;
+
+-- name: capture_totals
+SELECT count(*), coalesce(sum(size_bytes), 0) FROM captures;
+
+-- name: packed_bytes
+SELECT coalesce(sum(length(packed)), 0), coalesce(sum(size_bytes), 0) FROM blocks;
+
+-- name: captures_in
+-- The files of a bundle, as they are now.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE bundle = :bundle AND shape = 'bundle' AND state <> 'replaced' ORDER BY path;
+
+-- name: evidence_digests
+SELECT path, digest FROM captures WHERE size_bytes > 0;
+
+-- name: turns_by_depth
+-- Every turn, parents before children.
+SELECT * FROM turns WHERE depth > :depth OR (depth = :depth AND id > :id) ORDER BY depth, id LIMIT :limit;
+
+-- name: evidence_of
+-- Where a turn (with all its parts), a message or a tool call was read.
+SELECT evidence FROM turns WHERE id = :id
+UNION ALL SELECT evidence FROM messages WHERE turn_id = :id OR id = :id
+UNION ALL SELECT evidence FROM tool_calls WHERE turn_id = :id OR id = :id;
+
+-- name: turns_without_evidence
+SELECT count(*) FROM turns WHERE evidence IS NULL;
+
+-- name: capture_counts
+SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM turns);
+
+-- name: open_turns_of
+-- The turns that are not sealed yet and were read from a capture (`7:` up to `7;`).
+SELECT id FROM turns WHERE seal_seq = 0 AND evidence > :first AND evidence < :last ORDER BY id;
+
+-- name: turns_with_error
+SELECT id FROM turns WHERE status = 'failed' AND error = :error ORDER BY id;

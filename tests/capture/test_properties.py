@@ -1,0 +1,244 @@
+"""What is true for every golden folder, whatever is in it."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from agents_ledger import Ledger
+from agents_ledger.capture.rebuild import rebuild
+from agents_ledger.ledger import evidence
+from tests.capture.cuts import cuts, growth
+from tests.capture.folders import (
+    GOLDEN,
+    Case,
+    assert_sound,
+    copy,
+    counts,
+    files_below,
+    is_lines,
+    names,
+    opened,
+    rows,
+    said_by,
+    sync,
+    write,
+)
+from tests.support.databases import PostgresServer
+
+_CUTS = int(os.environ.get("CUTS", "6"))  # for each file
+_GROWN_LINES = 60  # a file that grows line by line has no more than so many
+_ORDERS = 2
+FORMATS = sorted({name.partition("/")[0] for name in names()})
+
+
+_SHORTER = (
+    "an origin or an archive that is shorter than its copy: no agent leaves such files, and turns are sealed by then"
+)
+_TWICE = "two cases hold the same session with other content: who comes first has the turn's own id"
+GAPS = {  # what does not hold yet, and why
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/archives-deleted-and-reset"): _SHORTER,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/clawdbot-cut-with-bak"): _SHORTER,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/fork-with-dangling-parent"): _SHORTER,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/full-copy-and-branched-copy"): _SHORTER,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "codex/legacy-fork-rollback"): _SHORTER,
+    ("test_growing_line_by_line_is_the_same", "pi/clawdbot-cut-with-bak"): _SHORTER,
+    ("test_growing_line_by_line_is_the_same", "pi/fork-with-dangling-parent"): _SHORTER,
+    ("test_any_order_of_files_is_the_same", "agentuse/every-part"): "not understood yet",
+    ("test_any_order_of_cases_is_the_same", "codex"): _TWICE,
+}
+
+
+@pytest.fixture(autouse=True)
+def _known_gap(request: pytest.FixtureRequest) -> None:
+    """Expects what is known not to hold to fail: whoever mends it must take it off the list."""
+    case = request.node.callspec.params.get("source") or request.node.callspec.params.get("form")
+    reason = GAPS.get((request.node.originalname, case))
+    if reason is not None:
+        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+@pytest.fixture(params=names())
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a golden folder's source."""
+    return copy(Case(GOLDEN / request.param).source, tmp_path / "source")
+
+
+@pytest.fixture
+def whole(source: Path, tmp_path: Path) -> str:
+    """The digest of everything read at once."""
+    with opened(tmp_path / "whole.db") as ledger:
+        sync(ledger, source)
+        return said_by(ledger)
+
+
+def test_second_sync_adds_nothing(source: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        first = sync(ledger, source)
+        before = counts(ledger)
+        again = sync(ledger, source)
+        assert counts(ledger) == before
+        assert (again.new, again.grown, again.rewritten, again.gone, again.new_turns) == (0, 0, 0, 0, 0)
+        assert again.unchanged == first.found - len(first.unrecognised)
+        for path in files_below(source):
+            path.touch()  # a time is not a change
+        sync(ledger, source)
+        assert counts(ledger) == before
+        assert_sound(ledger)
+
+
+def test_cut_anywhere_and_read_in_two_pieces_is_the_same(source: Path, whole: str, tmp_path: Path) -> None:
+    for path in filter(is_lines, files_below(source)):
+        data = path.read_bytes()
+        for at in cuts(data, _CUTS, path.name):
+            target = tmp_path / f"cut-{path.name}-{at}.db"
+            with opened(target) as ledger:
+                write(path, data[:at])
+                sync(ledger, source)
+                assert_sound(ledger)
+                write(path, data, tick=1)
+                sync(ledger, source)
+                assert said_by(ledger) == whole, f"{path.name} cut at {at}"
+            target.unlink()
+        write(path, data)
+
+
+def test_growing_line_by_line_is_the_same(source: Path, whole: str, tmp_path: Path) -> None:
+    files = [path for path in files_below(source) if is_lines(path)]
+    pieces = {path: growth(path.read_bytes())[:_GROWN_LINES] for path in files}
+    full = {path: path.read_bytes() for path in files}
+    with opened(tmp_path / "grown.db") as ledger:
+        for path in files:
+            write(path, b"")
+        for path in files:
+            for tick, piece in enumerate(pieces[path]):
+                write(path, piece, tick)
+                sync(ledger, path)
+            write(path, full[path], len(pieces[path]))
+        sync(ledger, source)
+        assert said_by(ledger) == whole
+
+
+def test_any_order_of_files_is_the_same(source: Path, whole: str, tmp_path: Path) -> None:
+    files = files_below(source)
+    if len(files) == 1:
+        return
+    orders = [files, files[::-1]]
+    for seed in range(_ORDERS):
+        Random(seed).shuffle(shuffled := list(files))  # noqa: S311 - the same orders each time
+        orders.append(shuffled)
+    for number, order in enumerate(orders):
+        with opened(tmp_path / f"order{number}.db") as ledger:
+            for path in order:
+                sync(ledger, path)
+            assert said_by(ledger) == whole, [path.name for path in order]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
+    cases = [name for name in names() if name.startswith(f"{form}/")]
+    for name in cases:
+        copy(Case(GOLDEN / name).source, tmp_path / "source" / name)
+    with opened(tmp_path / "whole.db") as ledger:
+        sync(ledger, tmp_path / "source")
+        whole = said_by(ledger)
+    for seed in range(_ORDERS + 1):
+        Random(seed).shuffle(order := list(cases))  # noqa: S311 - as above
+        with opened(tmp_path / f"order{seed}.db") as ledger:
+            for name in order:
+                sync(ledger, tmp_path / "source" / name)
+            assert said_by(ledger) == whole, order
+
+
+def test_every_byte_is_kept(source: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        summary = sync(ledger, source)
+        kept = _kept(ledger)
+    for path in files_below(source):
+        if str(path) not in summary.unrecognised and not _is_database(path):
+            assert kept[str(path)] == path.read_bytes(), path
+
+
+def test_rows_say_where_they_were_read(source: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        captures = {row["id"]: row for row in rows(ledger, "SELECT id, path, shape, size_bytes FROM captures")}
+        with ledger.database.read() as tx:
+            data: dict[object, bytes] = {number: b"".join(evidence.read(tx, int(str(number)))) for number in captures}
+        for table, texts in (
+            ("turns", ()),
+            ("messages", ("content", "thinking")),
+            ("tool_calls", ()),
+        ):
+            for row in rows(ledger, f"SELECT * FROM {table}"):  # noqa: S608 - the tables above
+                _assert_read_from(row, captures, data, texts)
+
+
+def _assert_read_from(
+    row: dict[str, object], captures: dict[object, dict[str, object]], data: dict[object, bytes], texts: tuple[str, ...]
+) -> None:
+    places = evidence.places(str(row["evidence"] or ""))
+    assert places, row
+    said = b""
+    for number, offset, length in places:
+        bytes_ = data[number]
+        if bytes_.startswith(b"\x28\xb5\x2f\xfd"):
+            return  # places are those of what is packed inside
+        assert 0 <= offset < offset + length <= len(bytes_), row
+        if captures[number]["shape"] == "lines":
+            assert offset == 0 or bytes_[offset - 1 : offset] == b"\n", row
+        said += bytes_[offset : offset + length]
+    native = row["native_id"]
+    if isinstance(native, str) and native.encode() in said:
+        return
+    words = [str(row[name]) for name in texts if row[name]]
+    assert native is None or any(_is_in(word, said) for word in words) or not words, row
+
+
+def _is_in(word: str, said: bytes) -> bool:
+    """Whether the beginning of a text stands in some bytes, as JSON writes it."""
+    start = word.split("\n", maxsplit=1)[0][:20]
+    forms = {json.dumps(start)[1:-1].encode(), json.dumps(start, ensure_ascii=False)[1:-1].encode()}
+    return any(form in said for form in forms)
+
+
+def _kept(ledger: Ledger) -> dict[str, bytes]:
+    """The evidence of every source as it is now."""
+    found = rows(ledger, "SELECT id, path FROM captures WHERE state = 'current'")
+    with ledger.database.read() as tx:
+        return {str(row["path"]): b"".join(evidence.read(tx, int(str(row["id"])))) for row in found}
+
+
+def _is_database(path: Path) -> bool:
+    return path.read_bytes()[:6] == b"SQLite"
+
+
+def test_rebuilt_from_evidence_alone_is_the_same(source: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        shutil.rmtree(source)
+        report = rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
+        assert report.same
+        with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+            assert said_by(rebuilt) == said_by(ledger)
+            assert _seals(rebuilt) == _seals(ledger)
+
+
+def _seals(ledger: Ledger) -> list[dict[str, object]]:
+    return rows(ledger, "SELECT id, parent_turn_id, turn_hash FROM turns ORDER BY id")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_both_databases_say_the_same(form: str, tmp_path: Path, server: PostgresServer) -> None:
+    said = []
+    copy(GOLDEN / form, tmp_path / "source")
+    for url in (f"sqlite:///{tmp_path / 'ledger.db'}", server.new_url()):
+        with Ledger.open(url) as ledger:
+            sync(ledger, tmp_path / "source")
+            said.append(said_by(ledger))
+            sync(ledger, tmp_path / "source")
+            assert said_by(ledger) == said[-1]
+    assert said[0] == said[1]

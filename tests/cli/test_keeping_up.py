@@ -1,0 +1,127 @@
+"""A sync that is interrupted, and one that follows live sessions: the real command, in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from agents_ledger import Ledger
+from agents_ledger.ledger.digest import digest
+from tests.cli.conftest import Ldg
+from tests.cli.test_capture import FORK, MAIN, asked
+from tests.support.homes import SAMPLES, go_home
+
+_MAIN = "from agents_ledger.cli.main import main; main()"
+_FILES = 240
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """More sessions than a moment is enough for."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    sample = (SAMPLES / f"claude-code/{MAIN}.jsonl").read_text()
+    uuids = {json.loads(line).get("uuid") for line in sample.splitlines()} - {None}
+    for number in range(_FILES):
+        text = sample.replace(MAIN, f"{number:08x}{MAIN[8:]}")
+        for uuid in uuids:
+            text = text.replace(uuid, f"{number:08x}{uuid[8:]}")
+        (folder / f"{number:08x}{MAIN[8:]}.jsonl").write_text(text)
+    return folder
+
+
+def test_ctrl_c_at_any_moment_leaves_everything_sound_and_the_next_sync_goes_on(many: Path, tmp_path: Path) -> None:
+    ldg = Ldg(f"sqlite:///{tmp_path / 'cut.db'}")
+    interrupted = 0
+    for wait_s in (0.0, 0.2, 0.5):
+        with started("--db", ldg.url, "sync", "--path", str(many)) as process:
+            until_something_is_written(tmp_path / "cut.db", process)
+            time.sleep(wait_s)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        interrupted += process.returncode == 130
+        assert process.returncode in (0, 130), said
+        assert process.returncode == 0 or said == (
+            f"ldg: interrupted; what was read is kept, `ldg --db {ldg.url} sync` goes on from there\n"
+        )
+        assert ldg.json("verify")["good"]
+    assert interrupted, "it was too fast to be interrupted: make more files"
+    assert ldg.json("sync", "--path", str(many))["sessions"] == _FILES
+    assert ldg.json("sync", "--path", str(many))["unchanged"] == _FILES
+    assert ldg.json("verify")["good"]
+    whole = Ldg(f"sqlite:///{tmp_path / 'whole.db'}")
+    whole.text("sync", "--path", str(many))
+    assert said_by(ldg) == said_by(whole)
+
+
+def test_watch_follows_a_session_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_home(tmp_path / "home", monkeypatch)
+    folder = tmp_path / "home/.claude/projects/weather"
+    folder.mkdir(parents=True)
+    sample = (SAMPLES / f"claude-code/{MAIN}.jsonl").read_bytes()
+    path = folder / f"{MAIN}.jsonl"
+    path.write_bytes(sample)
+    with started("--db", str(tmp_path / "live.db"), "sync", "--watch", "--json") as process:
+        assert process.stdout is not None
+        first = next_round(process.stdout)
+        assert first["new_sessions"] == 1
+        asked(path, "And the day after?")
+        second = next_round(process.stdout)
+        assert (second["labels"], second["new_turns"]) == ([f"claude-code:{MAIN}"], 1)
+        (folder / f"{FORK}.jsonl").write_bytes((SAMPLES / f"claude-code/{FORK}.jsonl").read_bytes())
+        third = next_round(process.stdout)
+        assert third["labels"] == [f"claude-code:{FORK}"]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
+    assert Ldg(str(tmp_path / "live.db")).json("verify")["good"]
+
+
+def test_watch_says_a_line_for_each_round(tmp_path: Path) -> None:
+    path = tmp_path / "some" / f"{MAIN}.jsonl"
+    path.parent.mkdir()
+    path.write_bytes((SAMPLES / f"claude-code/{MAIN}.jsonl").read_bytes())
+    with started("--db", str(tmp_path / "live.db"), "sync", "--watch", "--path", str(path.parent)) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(4)]
+        assert said[-1] == "watching; Ctrl-C ends it\n"
+        asked(path, "And the day after?")
+        line = process.stdout.readline()
+        assert f"  claude-code:{MAIN}  1 new turn, " in line
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def started(*args: str) -> "subprocess.Popen[str]":
+    """`ldg` in a process of its own, its output unbuffered."""
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-c", _MAIN, *args]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def until_something_is_written(path: Path, process: "subprocess.Popen[str]") -> None:
+    """Waits for the ledger's first bytes, so that there is something to interrupt."""
+    log = path.with_name(f"{path.name}-wal")
+    for _ in range(6000):
+        if process.poll() is not None or (log.exists() and log.stat().st_size > 0):
+            return
+        time.sleep(0.005)
+    raise AssertionError("nothing was written")
+
+
+def next_round(stdout: IO[str]) -> Any:
+    """The next line of JSON."""
+    return json.loads(stdout.readline())
+
+
+def said_by(ldg: Ldg) -> str:
+    """What a ledger says, whatever the way in which it came."""
+    with Ledger.open(ldg.url, readonly=True) as ledger:
+        return digest(ledger.database)
