@@ -51,6 +51,7 @@ class LaneState(Struct):
     joined: dict[str, int]
     kept: dict[str, str]
     ahead: list[tuple[Said, int, str]]
+    shown: int = 0
     first: list[str] = []
 
 
@@ -68,6 +69,7 @@ class Lane:
         self.kept: dict[str, Spot] = {}  # steps that the newest compaction kept
         # what was put before the model ahead of the next question: it belongs to the turn that is to come
         self.ahead: list[tuple[Said, int, str]] = []
+        self.shown = 0  # how much of that stands at the end of the open turn meanwhile, so that it is seen
         self.first: list[str] = []  # steps before the first turn
 
 
@@ -150,6 +152,10 @@ class Assembler:
         """The source ends here, for now."""
         for lane in self.lanes.values():
             if lane.open is not None:
+                if lane.ahead and lane.at.turn is lane.open:
+                    for step, at, place in lane.ahead:
+                        lane.open.say(step, at, place)
+                    lane.shown = len(lane.ahead)
                 self._ledger.store(lane.open, is_final=False)
 
     def forget(self) -> None:
@@ -173,7 +179,7 @@ class Assembler:
             if state.open_id is not None and record is None:
                 self._ledger.problem(Problem("grew-after-seal", state.open_id), "")
             if record is not None:
-                lane.open = reopened(record, state.session, state.joined)
+                lane.open = reopened(record, state.session, state.joined, state.shown)
                 if state.at_turn == state.open_id:
                     lane.at = Spot(lane.open, state.at_position)
             lane.first = list(state.first)
@@ -419,6 +425,7 @@ def _state(lane: Lane) -> LaneState:
         joined={} if lane.open is None else lane.open.joined(),
         kept={native: _turn_id(spot) for native, spot in lane.kept.items()},
         ahead=lane.ahead,
+        shown=lane.shown,
         first=lane.first,
     )
 

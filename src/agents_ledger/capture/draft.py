@@ -347,8 +347,8 @@ def noted(settings: Settings, step: Noted) -> Settings:
     return msgspec.structs.replace(settings, **known) if known else settings
 
 
-def reopened(record: Record, session: str, joined: dict[str, int]) -> Draft:
-    """A turn that is in the ledger and not sealed, to go on with."""
+def reopened(record: Record, session: str, joined: dict[str, int], shown: int = 0) -> Draft:
+    """A turn that is in the ledger and not sealed, to go on with; its last `shown` messages belong to the next one."""
     row = record.turn
     parent = None if row.parent_turn_id is None else Spot(row.parent_turn_id, WHOLE)
     draft = Draft(row.id, session, parent, row.started_at)
@@ -359,7 +359,10 @@ def reopened(record: Record, session: str, joined: dict[str, int]) -> Draft:
     _reopen_calls(draft, record)
     _reopen_settings(draft, record)
     _reopen_compaction(draft, record)
-    draft._joined = dict(joined)  # noqa: SLF001 - its own second constructor
+    if shown:
+        del draft.messages[-shown:]
+    known = {key: index for key, index in joined.items() if index < len(draft.messages)}
+    draft._joined = known  # noqa: SLF001 - its own second constructor
     draft.status = "failed" if row.status == "failed" and row.error not in (UNFINISHED, NO_ANSWER) else None
     draft.error = row.error if draft.status else None
     return draft

@@ -63,7 +63,8 @@ class Projection:
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
             spot = lane.at
             if spot is not ROOT and lane.count + len(self._seen):
-                self._point(lane.session, self._whole(spot), lane.last_at, "import", by=self.capture.id)
+                head = _id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
+                self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
         if self._is_again:
             self.writer.add(_Retract(self.capture.id, self._owners(), frozenset(self._seen)))
         for label, details in self._details.items():

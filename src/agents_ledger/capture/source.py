@@ -314,6 +314,8 @@ class Taker:
                 block = evidence.pack(data)
                 digests.append(block.digest)
                 self.writer.add(_PutBlock(capture.id, idx, block), len(block.packed))
+                size = idx * BLOCK_BYTES + len(data)
+                self.writer.add(_Grow(capture.id, size, evidence.digest_of(digests)))
             yield data
         capture.size_bytes = max(capture.size_bytes, file.size)
         capture.digest = evidence.digest_of(digests)
@@ -468,6 +470,15 @@ class _PutBlock(Struct, frozen=True):
 
     def __call__(self, tx: Tx) -> None:
         evidence.put_blocks(tx, self.capture_id, self.idx, [self.block])
+
+
+class _Grow(Struct, frozen=True):
+    capture_id: int
+    size_bytes: int
+    digest: bytes
+
+    def __call__(self, tx: Tx) -> None:
+        tx.run("grow_capture", id=self.capture_id, size_bytes=self.size_bytes, digest=self.digest)
 
 
 class _PutProblem(Struct, frozen=True):

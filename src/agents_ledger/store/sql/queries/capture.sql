@@ -120,6 +120,10 @@ ON CONFLICT (id) DO UPDATE SET bundle = excluded.bundle, state = excluded.state,
     digest = excluded.digest, modified_ns = excluded.modified_ns, seen_at = excluded.seen_at,
     read_bytes = excluded.read_bytes, resume = excluded.resume, awaits = excluded.awaits;
 
+-- name: grow_capture
+-- As much of a source as is kept by now.
+UPDATE captures SET size_bytes = :size_bytes, digest = :digest WHERE id = :id AND size_bytes <= :size_bytes;
+
 -- name: set_capture_state
 UPDATE captures SET state = :state WHERE id = :id;
 
