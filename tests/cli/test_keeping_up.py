@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,10 +39,9 @@ def many(tmp_path: Path) -> Path:
 def test_ctrl_c_at_any_moment_leaves_everything_sound_and_the_next_sync_goes_on(many: Path, tmp_path: Path) -> None:
     ldg = Ldg(f"sqlite:///{tmp_path / 'cut.db'}")
     interrupted = 0
-    for wait_s in (0.0, 0.2, 0.5):
+    for size_bytes in (1, 500_000, 1_500_000):
         with started("--db", ldg.url, "sync", "--path", str(many)) as process:
-            until_something_is_written(tmp_path / "cut.db", process)
-            time.sleep(wait_s)
+            until_so_much_is_written(tmp_path / "cut.db", process, size_bytes)
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=60)
         interrupted += process.returncode == 130
@@ -106,13 +105,15 @@ def started(*args: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
-def until_something_is_written(path: Path, process: "subprocess.Popen[str]") -> None:
-    """Waits for the ledger's first bytes, so that there is something to interrupt."""
-    log = path.with_name(f"{path.name}-wal")
+def until_so_much_is_written(path: Path, process: "subprocess.Popen[str]", size_bytes: int) -> None:
+    """Waits for some bytes of the ledger (or the end), so that there is something to interrupt."""
+    files = (path, path.with_name(f"{path.name}-wal"))
     for _ in range(6000):
-        if process.poll() is not None or (log.exists() and log.stat().st_size > 0):
+        if sum(file.stat().st_size for file in files if file.exists()) >= size_bytes:
             return
-        time.sleep(0.005)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.005)
+            return
     raise AssertionError("nothing was written")
 
 

@@ -1,15 +1,12 @@
 """Codex: sources to read, and lines that nobody wrote down."""
 
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from shutil import which
 from typing import Any, TypeVar
 
-import pytest
-
 from agents_ledger.formats.codex import FORMAT
+from agents_ledger.model import zstd
 from agents_ledger.model.formats import Source
 from agents_ledger.model.steps import Event, Said, Spent
 
@@ -25,9 +22,7 @@ E = TypeVar("E")
 def unpacked(path: Path) -> bytes:
     if path.suffix != ".zst":
         return path.read_bytes()
-    if which("zstd") is None:
-        pytest.skip("zstd is not installed")
-    return subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=True).stdout
+    return zstd.decompress(path.read_bytes())
 
 
 def lines_of(path: Path) -> list[bytes]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.capture.draft import WHOLE, Draft, Spot, noted, reopened
+from agents_ledger.capture.draft import WHOLE, Draft, Spot, noted
+from agents_ledger.capture.reopening import reopened
 from agents_ledger.model import ids
 from agents_ledger.model.entries import Settings
 from agents_ledger.model.rows import Record

@@ -3,48 +3,26 @@
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
+from agents_ledger.capture.parts import Part, both, join, part_of
 from agents_ledger.model import ids
 from agents_ledger.model.entries import (
     OPEN_CALLS,
     Call,
     CallStatus,
-    CodeBlock,
     Compaction,
-    File,
-    Lint,
     Message,
     ModelCall,
     Settings,
     Turn,
     Usage,
 )
-from agents_ledger.model.rows import Record
 from agents_ledger.model.steps import Answered, Asked, Compacted, Noted, Said, Spent
 
 UNFINISHED = "unfinished: its source ends here"
 NO_ANSWER = "no answer"
 _MOST_TOKENS = 1 << 40  # of one call to a model
-
-
-class Part(Struct):
-    """One message, as far as it has been read."""
-
-    role: str
-    content: str | None = None
-    thinking: str | None = None
-    source: str | None = None
-    context: Any = None
-    metadata: Any = None
-    blocks: list[dict[str, Any]] | None = None
-    files: tuple[File, ...] = ()
-    lints: tuple[Lint, ...] = ()
-    codeblocks: tuple[CodeBlock, ...] = ()
-    at: int = 0
-    native_id: str | None = None
-    evidence: str | None = None
-    calls: int = 0  # how many it has made
 
 
 class ToolCall(Struct):
@@ -124,11 +102,11 @@ class Draft:
         index = self._joined.get(step.joins) if step.joins is not None else None
         if index is None:
             index = len(self.messages)
-            self.messages.append(_part(step, at, place))
+            self.messages.append(part_of(step, at, place))
             if step.joins is not None:
                 self._joined[step.joins] = index
         else:
-            _join(self.messages[index], step, place)
+            join(self.messages[index], step, place)
         for asked in step.calls:
             self._ask(asked, index, at, place)
         self.messages[index].calls += len(step.calls)
@@ -150,7 +128,7 @@ class Draft:
         call.result, call.error, call.status = step.result, step.error, step.status
         call.completed_at = at
         call.spawned = step.spawned or call.spawned
-        call.evidence = _both(call.evidence, place)
+        call.evidence = both(call.evidence, place)
         self.ended_at = max(self.ended_at, at)
         return True
 
@@ -347,156 +325,7 @@ def noted(settings: Settings, step: Noted) -> Settings:
     return msgspec.structs.replace(settings, **known) if known else settings
 
 
-def reopened(record: Record, session: str, joined: dict[str, int], shown: int = 0) -> Draft:
-    """A turn that is in the ledger and not sealed, to go on with; its last `shown` messages belong to the next one."""
-    row = record.turn
-    parent = None if row.parent_turn_id is None else Spot(row.parent_turn_id, WHOLE)
-    draft = Draft(row.id, session, parent, row.started_at)
-    draft.ended_at = row.completed_at or row.started_at
-    draft.native_id, draft.evidence = row.native_id, row.evidence
-    draft.was_open = draft.is_stored = True
-    _reopen_messages(draft, record)
-    _reopen_calls(draft, record)
-    _reopen_settings(draft, record)
-    _reopen_compaction(draft, record)
-    if shown:
-        del draft.messages[-shown:]
-    known = {key: index for key, index in joined.items() if index < len(draft.messages)}
-    draft._joined = known  # noqa: SLF001 - its own second constructor
-    draft.status = "failed" if row.status == "failed" and row.error not in (UNFINISHED, NO_ANSWER) else None
-    draft.error = row.error if draft.status else None
-    return draft
-
-
 WHOLE = 1 << 40  # behind all of a turn's messages, however many there are
-
-
-def _reopen_messages(draft: Draft, record: Record) -> None:
-    originals = {(row.row_id, row.field): row.bytes for row in record.originals}
-
-    def text(row_id: str, field: str, view: str | None) -> str | None:
-        kept = originals.get((row_id, field))
-        return view if kept is None else kept.decode("utf-8", "surrogatepass")
-
-    def value(row_id: str, field: str, view: str | None) -> Any:
-        kept = originals.get((row_id, field))
-        return (None if view is None else Raw(view.encode())) if kept is None else Raw(kept)
-
-    for row in record.messages:
-        files = [File(f.file_path, f.kind, f.line_start, f.line_end) for f in record.files if f.message_id == row.id]  # type: ignore[arg-type]
-        lints = [
-            Lint(x.file_path, x.message, x.lint_source, x.start_line, x.start_col, x.end_line, x.end_col, x.severity)
-            for x in record.lints
-            if x.message_id == row.id
-        ]
-        blocks = [
-            CodeBlock(b.content, b.language, b.file_path, b.line_start, b.line_end)
-            for b in record.codeblocks
-            if b.message_id == row.id
-        ]
-        draft.messages.append(
-            Part(
-                role=row.role,
-                content=text(row.id, "content", row.content),
-                thinking=text(row.id, "thinking", row.thinking),
-                source=row.source,
-                context=value(row.id, "context_json", row.context_json),
-                metadata=value(row.id, "metadata_json", row.metadata_json),
-                blocks=None if row.blocks_json is None else msgspec.json.decode(row.blocks_json),
-                files=tuple(files),
-                lints=tuple(lints),
-                codeblocks=tuple(blocks),
-                at=row.created_at,
-                native_id=text(row.id, "native id", row.native_id),
-                evidence=row.evidence,
-            )
-        )
-
-
-def _reopen_calls(draft: Draft, record: Record) -> None:
-    originals = {(row.row_id, row.field): row.bytes for row in record.originals}
-    numbers = {row.id: row.sequence for row in record.messages}
-    for row in record.calls:
-        index = numbers.get(row.message_id or "", 0)
-
-        def value(field: str, view: str | None, row_id: str = row.id) -> Any:
-            kept = originals.get((row_id, field))
-            return (None if view is None else Raw(view.encode())) if kept is None else Raw(kept)
-
-        status: Any = "pending" if row.status == "abandoned" else row.status
-        if row.native_id is not None:
-            draft._calls_by_id[row.native_id] = len(draft.calls)  # noqa: SLF001 - as above
-        draft.messages[index].calls += 1
-        draft.calls.append(
-            ToolCall(
-                tool=row.tool_name,
-                message=index,
-                params=value("params_json", row.params_json),
-                result=value("result_json", row.result_json),
-                error=row.error,
-                status=status,
-                number=row.tool_number,
-                started_at=row.started_at,
-                completed_at=row.completed_at,
-                native_id=row.native_id,
-                spawned=None if row.spawned_session_label is None else row.spawned_session_label.partition(":")[2],
-                evidence=row.evidence,
-            )
-        )
-
-
-def _reopen_compaction(draft: Draft, record: Record) -> None:
-    row = record.compaction
-    if row is None:
-        return
-
-    def value(view: str | None) -> Any:
-        return None if view is None else Raw(view.encode())
-
-    draft.compaction = Compacted(session=draft.session, native_id=draft.native_id, summary=row.summary)
-    draft.compaction_given = Compaction(
-        summary=row.summary,
-        through=row.summarized_through_turn_id,
-        first_kept=row.first_kept_turn_id,
-        first_kept_message_id=row.first_kept_message_id,
-        replacement=value(row.replacement_json),
-        type=row.compaction_type,
-        model=row.model,
-        provider=row.provider,
-        tokens_before=row.tokens_before,
-        tokens_after=row.tokens_after,
-        summary_tokens=row.summary_tokens,
-        input_tokens=row.summarization_input_tokens,
-        output_tokens=row.summarization_output_tokens,
-        duration_ms=row.duration_ms,
-        trigger=row.trigger,
-        metadata=value(row.metadata_json),
-    )
-
-
-def _reopen_settings(draft: Draft, record: Record) -> None:
-    row = record.turn
-    numbers = {message.id: message.sequence for message in record.messages}
-    for usage in record.usages:
-        tokens = Usage(
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_input_tokens,
-            usage.cache_write_tokens,
-            usage.reasoning_tokens,
-            usage.total_tokens,
-        )
-        message = None if usage.message_id is None else numbers.get(usage.message_id)
-        draft.spend(tokens, usage.usage_key, usage.model, usage.provider, usage.at, message)
-    draft.settings = Settings(
-        model=row.model,
-        provider=row.provider,
-        toolset=row.toolset_name,
-        tools=None if row.tools_available is None else tuple(msgspec.json.decode(row.tools_available)),
-        permissions_granted=None if row.permissions_granted is None else Raw(row.permissions_granted.encode()),
-        workspace_path=row.workspace_path,
-        system_prompt_hash=row.system_prompt_hash,
-    )
 
 
 def _counted(usage: Usage) -> Usage:
@@ -505,79 +334,3 @@ def _counted(usage: Usage) -> Usage:
     if all(count is None or 0 <= count <= _MOST_TOKENS for count in counts):
         return usage
     return Usage(*(count if count is not None and 0 <= count <= _MOST_TOKENS else None for count in counts))
-
-
-def _part(step: Said, at: int, place: str) -> Part:
-    return Part(
-        role=step.role,
-        content=step.content,
-        thinking=step.thinking,
-        source=step.source,
-        context=step.context,
-        metadata=step.metadata,
-        blocks=None if step.blocks is None else list(step.blocks),
-        files=step.files,
-        lints=step.lints,
-        codeblocks=step.codeblocks,
-        at=at,
-        native_id=step.native_id,
-        evidence=place,
-    )
-
-
-def _join(part: Part, step: Said, place: str) -> None:
-    """Another part of a message. Where the order is not thinking, text, calls, it is written down."""
-    is_usual = part.blocks is None and step.blocks is None
-    is_usual = is_usual and not (step.content is not None and (part.content is not None or part.calls))
-    is_usual = is_usual and not (step.thinking is not None and (part.thinking or part.content or part.calls))
-    if not is_usual:
-        before = _blocks_of(part) if part.blocks is None else part.blocks
-        part.blocks = before + _moved_blocks(step, part)
-    part.content = _joined_text(part.content, step.content)
-    part.thinking = _joined_text(part.thinking, step.thinking)
-    part.files = part.files if not step.files else part.files + step.files
-    part.lints += step.lints
-    part.codeblocks += step.codeblocks
-    part.metadata = step.metadata if part.metadata is None else part.metadata
-    part.evidence = _both(part.evidence, place)
-
-
-def _joined_text(one: str | None, other: str | None) -> str | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return f"{one}\n{other}"
-
-
-def _blocks_of(part: Part) -> list[dict[str, Any]]:
-    """The usual order, written down."""
-    found: list[dict[str, Any]] = []
-    if part.thinking is not None:
-        found.append({"type": "thinking", "from": 0, "to": len(part.thinking)})
-    if part.content is not None:
-        found.append({"type": "text", "from": 0, "to": len(part.content)})
-    found += [{"type": "call", "at": index} for index in range(part.calls)]
-    return found
-
-
-def _moved_blocks(step: Said, part: Part) -> list[dict[str, Any]]:
-    """A later part's blocks, where they are in the whole message."""
-    own = Part(role="", content=step.content, thinking=step.thinking, calls=len(step.calls))
-    starts = {
-        "text": 0 if part.content is None else len(part.content) + 1,
-        "thinking": 0 if part.thinking is None else len(part.thinking) + 1,
-    }
-    found = []
-    for block in step.blocks if step.blocks is not None else _blocks_of(own):
-        kind = block.get("type")
-        if kind in starts and "from" in block and "to" in block:
-            start = starts[kind]
-            found.append({**block, "from": block["from"] + start, "to": block["to"] + start})
-        elif kind == "call" and "at" in block:
-            found.append({**block, "at": block["at"] + part.calls})
-        else:
-            found.append(block)
-    return found
-
-
-def _both(one: str | None, other: str) -> str:
-    return other if one is None or one == other else f"{one} {other}"

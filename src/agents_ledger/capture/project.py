@@ -6,14 +6,15 @@ from pathlib import PurePath
 import msgspec
 
 from agents_ledger.capture.assemble import ROOT, Assembler
-from agents_ledger.capture.details import Details, learn, merge
-from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Part, Spot, label_for, reopened
+from agents_ledger.capture.details import Details, learn
+from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, label_for
+from agents_ledger.capture.operations import Alias, Point, Remember, Retract, RetractOne
+from agents_ledger.capture.parts import Part
+from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import Pending, Writer, step_key
-from agents_ledger.errors import LedgerError
-from agents_ledger.ledger import captured, sessions
+from agents_ledger.ledger import captured
 from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.captured import StepRow
-from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import Capture, places
 from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
@@ -66,11 +67,11 @@ class Projection:
                 head = _id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
         if self._is_again:
-            self.writer.add(_Retract(self.capture.id, self._owners(), frozenset(self._seen)))
+            self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
         for label, details in self._details.items():
-            self.writer.add(_Remember(label, details))
+            self.writer.add(Remember(label, details))
         for alias, label in self._aliases.items():
-            self.writer.add(_Alias(alias, label, self.writer.env.now()))
+            self.writer.add(Alias(alias, label, self.writer.env.now()))
 
     # what the assembler asks and tells
 
@@ -229,7 +230,7 @@ class Projection:
         first = draft.id
         given = self._given(draft)
         if draft.was_open and self._is_among_others(draft, given, first):
-            self.writer.add(_RetractOne(first))
+            self.writer.add(RetractOne(first))
             return None
         for count in range(_VARIANTS):
             fate = self._fate(draft, given, label)
@@ -391,7 +392,7 @@ class Projection:
         return _id_of(spot)
 
     def _point(self, session: str, turn_id: str, at: int, reason: str, *, by: int | None = None) -> None:
-        self.writer.add(_Point(self.label(session), turn_id, at, reason, by))
+        self.writer.add(Point(self.label(session), turn_id, at, reason, by))
 
     def _owners(self) -> frozenset[int]:
         """The captures that are read together with this one."""
@@ -445,72 +446,6 @@ class Projection:
                 if label in {each[0] for each in tx.rows("sessions_of_capture", capture_id=found_in)}:
                     return row
         return found[0]
-
-
-class _Point(msgspec.Struct, frozen=True):
-    """A session points at a turn."""
-
-    label: str
-    turn_id: str
-    at: int
-    reason: str
-    by: int | None  # the source that ends here: only what it has led to may it lead back
-
-    def __call__(self, tx: Tx) -> None:
-        if self.by is None or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
-            captured.move_to(tx, self.label, self.turn_id, self.at, self.reason)
-
-
-class _Retract(msgspec.Struct, frozen=True):
-    """Open turns of a source that it does not tell any more, now that more of it is known."""
-
-    capture_id: int
-    owners: frozenset[int]
-    seen: frozenset[str]
-
-    def __call__(self, tx: Tx) -> None:
-        for owner in sorted(self.owners):
-            for (turn_id,) in tx.rows("open_turns_of", first=f"{owner}:", last=f"{owner};"):
-                if turn_id not in self.seen:
-                    captured.retract(tx, turn_id)
-
-
-class _RetractOne(msgspec.Struct, frozen=True):
-    """An open turn that turned out to be another one."""
-
-    turn_id: str
-
-    def __call__(self, tx: Tx) -> None:
-        captured.retract(tx, self.turn_id)
-
-
-class _Remember(msgspec.Struct, frozen=True):
-    """What is known about a session."""
-
-    label: str
-    details: Details
-
-    def __call__(self, tx: Tx) -> None:
-        row = tx.first("details_of", label=self.label)
-        kept = Details(self.label) if row is None else Details(*row)
-        merged = merge(kept, self.details)
-        tx.run_all("put_details", [merged])
-        if merged.routing_key is not None:
-            captured.set_routing_key(tx, self.label, merged.routing_key)
-
-
-class _Alias(msgspec.Struct, frozen=True):
-    """Another name of a session; one that is taken stays with whom it has."""
-
-    alias: str
-    label: str
-    at: int
-
-    def __call__(self, tx: Tx) -> None:
-        try:
-            sessions.add_alias(tx, Env(now=lambda: self.at), self.alias, self.label, "routing_key")
-        except LedgerError:
-            return
 
 
 def _id_of(spot: Spot) -> str:

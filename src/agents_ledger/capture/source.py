@@ -1,16 +1,26 @@
 """One source: its bytes into evidence, its records through a reader into turns."""
 
-import os
-import stat
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture.assemble import LaneState
 from agents_ledger.capture.discover import Found, is_packed
+from agents_ledger.capture.files import SourceFile
+from agents_ledger.capture.operations import (
+    Belongs,
+    Forget,
+    Grow,
+    PutBlock,
+    PutCapture,
+    PutProblem,
+    SetState,
+    Touch,
+    WasRead,
+)
 from agents_ledger.capture.project import Kin, Projection
 from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.capture.writer import Writer
@@ -19,7 +29,6 @@ from agents_ledger.ledger.evidence import BLOCK_BYTES, Capture
 from agents_ledger.model import zstd
 from agents_ledger.model.formats import Format, Reader, Source
 from agents_ledger.model.steps import At, Event, Problem
-from agents_ledger.store import Tx
 
 _CHECKED_WHOLE = 4 << 20  # sources up to this size are compared byte by byte before they are gone on with
 
@@ -43,45 +52,6 @@ class Taken(Struct):
 
 
 Piece = tuple[int, int, int, str, bytes]  # capture, first byte, length, name, what it says
-
-
-class SourceFile:
-    """A regular file, opened once: what it was when it was opened is what is captured."""
-
-    def __init__(self, path: str) -> None:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        self._fd = os.open(path, flags)
-        facts = os.fstat(self._fd)
-        if not stat.S_ISREG(facts.st_mode):
-            os.close(self._fd)
-            raise OSError("not a regular file")
-        self.size = facts.st_size
-        self.modified_ns = facts.st_mtime_ns
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-    def at(self, offset: int, length: int) -> bytes:
-        """Some bytes of the file; fewer at its end."""
-        os.lseek(self._fd, offset, os.SEEK_SET)
-        found = os.read(self._fd, length)
-        while len(found) < length and (more := os.read(self._fd, length - len(found))):
-            found += more
-        return found
-
-    def blocks(self, first: int) -> Iterator[bytes]:
-        """The file from a block on, block by block, up to the size it was opened with."""
-        at = first * BLOCK_BYTES
-        while at < self.size:
-            block = self.at(at, min(BLOCK_BYTES, self.size - at))
-            if not block:
-                self.size = at  # cut while it was read
-                return
-            at += len(block)
-            yield block
 
 
 class Taker:
@@ -137,12 +107,12 @@ class Taker:
         projection.finish()
         for session in projection.assembler.lanes:
             for owner in owners - {capture.id}:
-                self.writer.add(_Belongs(projection.label(session), owner))
+                self.writer.add(Belongs(projection.label(session), owner))
         self._note(capture, projection)
         capture.read_bytes = capture.size_bytes
-        self.writer.add(_PutCapture(msgspec.structs.replace(capture), None, _awaits(projection)))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), None, _awaits(projection)))
         for owner in owners:
-            self.writer.add(_WasRead(owner))
+            self.writer.add(WasRead(owner))
 
     def group(
         self, path: str, form: Format, kind: str, blocks: list[bytes], known: Capture | None, now: int
@@ -153,7 +123,7 @@ class Taker:
         if known is not None and known.digest == digest:
             return None
         if known is not None:
-            self.writer.add(_SetState(known.id, "replaced"))
+            self.writer.add(SetState(known.id, "replaced"))
         size = sum(len(data) for data in blocks)
         capture = Capture(
             id=self.writer.capture_id(),
@@ -173,25 +143,25 @@ class Taker:
         )
         self.put(capture)
         for idx, block in enumerate(packed):
-            self.writer.add(_PutBlock(capture.id, idx, block), len(block.packed))
+            self.writer.add(PutBlock(capture.id, idx, block), len(block.packed))
         return Taken(capture, is_new=known is None, was_rewritten=known is not None, read_bytes=size)
 
     def put(self, capture: Capture) -> None:
         """Keeps what is known about a capture."""
-        self.writer.add(_PutCapture(msgspec.structs.replace(capture), None, None))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), None, None))
 
     def put_block(self, capture_id: int, idx: int, block: evidence.Block) -> None:
         """Keeps a block of a capture."""
-        self.writer.add(_PutBlock(capture_id, idx, block), len(block.packed))
+        self.writer.add(PutBlock(capture_id, idx, block), len(block.packed))
 
     def set_state(self, capture_id: int, state: str) -> None:
         """Says that a capture is gone, or replaced."""
-        self.writer.add(_SetState(capture_id, state))
+        self.writer.add(SetState(capture_id, state))
 
     def from_evidence(self, capture: Capture, form: Format, *, is_again: bool) -> None:
         """Reads a capture of lines from its evidence: once more, or for the first time (of a rebuilt ledger)."""
         for code in ("missing-base", "missing-parent", "missing-result"):
-            self.writer.add(_Forget(capture.path, code))
+            self.writer.add(Forget(capture.path, code))
         projection = self._projection(capture, form, is_again=is_again)
         reader = form.reader(Source(capture.path, capture.kind))
         with self.writer.database.read() as tx:
@@ -236,14 +206,14 @@ class Taker:
         if known is not None:
             fate = self._compare(file, known)
             if fate == "same" and known.read_bytes:
-                self.writer.add(_Touch(known.id, file.modified_ns))
+                self.writer.add(Touch(known.id, file.modified_ns))
                 return None
             if fate == "same" and shape != "lines":
                 return Taken(known)  # it was kept, but not read yet
             if fate in ("same", "grown") and shape == "lines" and not self._is_packed(file):
                 known.format, known.kind, known.state, known.seen_at = form.name, kind, "current", now
                 return Taken(known, has_grown=True)
-            self.writer.add(_SetState(known.id, "replaced"))
+            self.writer.add(SetState(known.id, "replaced"))
         capture = Capture(
             id=self.writer.capture_id(),
             path=found.name,
@@ -260,7 +230,7 @@ class Taker:
             seen_at=now,
             read_bytes=0,
         )
-        self.writer.add(_PutCapture(msgspec.structs.replace(capture), None, None))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), None, None))
         return Taken(capture, is_new=known is None, was_rewritten=known is not None)
 
     def _is_packed(self, file: SourceFile) -> bool:
@@ -313,9 +283,9 @@ class Taker:
             if idx >= whole:
                 block = evidence.pack(data)
                 digests.append(block.digest)
-                self.writer.add(_PutBlock(capture.id, idx, block), len(block.packed))
+                self.writer.add(PutBlock(capture.id, idx, block), len(block.packed))
                 size = idx * BLOCK_BYTES + len(data)
-                self.writer.add(_Grow(capture.id, size, evidence.digest_of(digests)))
+                self.writer.add(Grow(capture.id, size, evidence.digest_of(digests)))
             yield data
         capture.size_bytes = max(capture.size_bytes, file.size)
         capture.digest = evidence.digest_of(digests)
@@ -328,12 +298,12 @@ class Taker:
         capture = taken.capture
         packed = [evidence.pack(data) for data in blocks]
         for idx, block in enumerate(packed, first):
-            self.writer.add(_PutBlock(capture.id, idx, block), len(block.packed))
+            self.writer.add(PutBlock(capture.id, idx, block), len(block.packed))
         capture.size_bytes = file.size
         capture.modified_ns = file.modified_ns
         capture.digest = evidence.digest_of(block.digest for block in packed)
         taken.read_bytes = file.size
-        self.writer.add(_PutCapture(msgspec.structs.replace(capture), None, None))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), None, None))
 
     def _read_lines(
         self, capture: Capture, projection: Projection, reader: Reader, blocks: Iterable[bytes], start: int
@@ -352,7 +322,7 @@ class Taker:
         projection.problems += lines.problems
         if lines.is_cut:
             projection.problems.append((Problem("cut-line"), lines.position))
-        self.writer.add(_Forget(capture.path, "cut-line"))
+        self.writer.add(Forget(capture.path, "cut-line"))
         capture.read_bytes = lines.position
 
     def _feed(
@@ -386,7 +356,7 @@ class Taker:
             )
         except (TypeError, ValueError, OverflowError, UnicodeEncodeError, RecursionError):
             resume = None  # read from its beginning the next time
-        self.writer.add(_PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
 
     def _resume(self, capture: Capture, form: Format) -> tuple[Reader, Resume] | None:
         with self.writer.database.read() as tx:
@@ -416,7 +386,7 @@ class Taker:
         now = self.writer.env.now()
         self.problems += len(projection.problems)
         for problem, place in projection.problems:
-            self.writer.add(_PutProblem(capture.path, place, problem, capture.id, now))
+            self.writer.add(PutProblem(capture.path, place, problem, capture.id, now))
 
 
 def _events(reader: Reader, data: bytes, name: str) -> Iterator[Event]:
@@ -450,95 +420,3 @@ def _awaits(projection: Projection) -> str | None:
         for scope in projection.scopes(lane.session)
     ]
     return msgspec.json.encode(waiting[:1000]).decode() if waiting else None
-
-
-class _PutCapture(Struct, frozen=True):
-    capture: Capture
-    resume: bytes | None
-    awaits: str | None
-
-    def __call__(self, tx: Tx) -> None:
-        values = msgspec.structs.asdict(self.capture)
-        del values["can_resume"], values["is_awaiting"]
-        tx.run("put_capture", **values, resume=self.resume, awaits=self.awaits)
-
-
-class _PutBlock(Struct, frozen=True):
-    capture_id: int
-    idx: int
-    block: evidence.Block
-
-    def __call__(self, tx: Tx) -> None:
-        evidence.put_blocks(tx, self.capture_id, self.idx, [self.block])
-
-
-class _Grow(Struct, frozen=True):
-    capture_id: int
-    size_bytes: int
-    digest: bytes
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("grow_capture", id=self.capture_id, size_bytes=self.size_bytes, digest=self.digest)
-
-
-class _PutProblem(Struct, frozen=True):
-    path: str
-    place: int
-    problem: Problem
-    capture_id: int | None
-    at: int
-
-    def __call__(self, tx: Tx) -> None:
-        detail = self.problem.detail.encode("utf-8", "replace").decode().replace("\x00", "␀")
-        tx.run(
-            "put_problem",
-            path=self.path,
-            place=self.place,
-            code=self.problem.code,
-            detail=detail[:500],
-            capture_id=self.capture_id,
-            seen_at=self.at,
-        )
-
-
-class _Forget(Struct, frozen=True):
-    path: str
-    code: str
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("drop_problems", path=self.path, code=self.code)
-
-
-class _Touch(Struct, frozen=True):
-    capture_id: int
-    modified_ns: int
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("touch_capture", id=self.capture_id, modified_ns=self.modified_ns)
-
-
-class _SetState(Struct, frozen=True):
-    capture_id: int
-    state: str
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("set_capture_state", id=self.capture_id, state=self.state)
-
-
-class _WasRead(Struct, frozen=True):
-    capture_id: int
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("capture_was_read", id=self.capture_id)
-
-
-class _Belongs(Struct, frozen=True):
-    label: str
-    capture_id: int
-
-    def __call__(self, tx: Tx) -> None:
-        tx.run("put_session_capture", session_label=self.label, capture_id=self.capture_id)
-
-
-class PutProblem(_PutProblem, frozen=True):
-    """Something wrong with a source that could not be captured."""

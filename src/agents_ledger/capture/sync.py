@@ -14,9 +14,11 @@ from agents_ledger.capture import turnstile
 from agents_ledger.capture.databases import Groups, copied
 from agents_ledger.capture.discover import HEAD_BYTES, Found, below, in_named, in_places, recognise
 from agents_ledger.capture.draft import label_for
+from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
+from agents_ledger.capture.operations import PutProblem
 from agents_ledger.capture.records import framed, unframed
-from agents_ledger.capture.source import Piece, PutProblem, SourceFile, Taken, Taker
+from agents_ledger.capture.source import Piece, Taken, Taker
 from agents_ledger.capture.writer import Writer, step_key
 from agents_ledger.errors import BadInput
 from agents_ledger.formats import formats

@@ -108,7 +108,7 @@ def content_digest(record: Record) -> bytes:
         [list(astuple(file)[1:-1]) for file in record.files],
         [list(astuple(lint)[1:-1]) for lint in record.lints],
         [list(astuple(block)[1:-1]) for block in record.codeblocks],
-        [usage_facts(usage)[:-2] for usage in record.usages],  # copies have other times and keys
+        [usage_facts(usage) for usage in record.usages],
         None if compaction is None else [*compaction_facts(compaction)[:3], *compaction_facts(compaction)[4:]],
     ]
     return sha256(canon(facts)).digest()

@@ -1,0 +1,198 @@
+"""What a batch is made of: small values that each write one thing in its transaction."""
+
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.capture.details import Details, merge
+from agents_ledger.errors import LedgerError
+from agents_ledger.ledger import captured, evidence, sessions
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.steps import Problem
+from agents_ledger.store import Tx
+
+
+class PutCapture(Struct, frozen=True):
+    """What is known about a capture."""
+
+    capture: Capture
+    resume: bytes | None
+    awaits: str | None
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        values = msgspec.structs.asdict(self.capture)
+        del values["can_resume"], values["is_awaiting"]
+        tx.run("put_capture", **values, resume=self.resume, awaits=self.awaits)
+
+
+class PutBlock(Struct, frozen=True):
+    """A block of a capture."""
+
+    capture_id: int
+    idx: int
+    block: evidence.Block
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        evidence.put_blocks(tx, self.capture_id, self.idx, [self.block])
+
+
+class Grow(Struct, frozen=True):
+    """A capture is as long as this by now."""
+
+    capture_id: int
+    size_bytes: int
+    digest: bytes
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("grow_capture", id=self.capture_id, size_bytes=self.size_bytes, digest=self.digest)
+
+
+class PutProblem(Struct, frozen=True):
+    """Something wrong with a source."""
+
+    path: str
+    place: int
+    problem: Problem
+    capture_id: int | None
+    at: int
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        detail = self.problem.detail.encode("utf-8", "replace").decode().replace("\x00", "␀")
+        tx.run(
+            "put_problem",
+            path=self.path,
+            place=self.place,
+            code=self.problem.code,
+            detail=detail[:500],
+            capture_id=self.capture_id,
+            seen_at=self.at,
+        )
+
+
+class Forget(Struct, frozen=True):
+    """What was wrong with a source and is no longer so."""
+
+    path: str
+    code: str
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("drop_problems", path=self.path, code=self.code)
+
+
+class Touch(Struct, frozen=True):
+    """A source with the same bytes and another time."""
+
+    capture_id: int
+    modified_ns: int
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("touch_capture", id=self.capture_id, modified_ns=self.modified_ns)
+
+
+class SetState(Struct, frozen=True):
+    """A capture is gone, or replaced."""
+
+    capture_id: int
+    state: str
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("set_capture_state", id=self.capture_id, state=self.state)
+
+
+class WasRead(Struct, frozen=True):
+    """All of a capture is in the record."""
+
+    capture_id: int
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("capture_was_read", id=self.capture_id)
+
+
+class Belongs(Struct, frozen=True):
+    """A session was read from a capture, too."""
+
+    label: str
+    capture_id: int
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        tx.run("put_session_capture", session_label=self.label, capture_id=self.capture_id)
+
+
+class Point(Struct, frozen=True):
+    """A session points at a turn."""
+
+    label: str
+    turn_id: str
+    at: int
+    reason: str
+    by: int | None  # the source that ends here: only what it has led to may it lead back
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        if self.by is None or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
+            captured.move_to(tx, self.label, self.turn_id, self.at, self.reason)
+
+
+class Retract(Struct, frozen=True):
+    """Open turns of a source that it does not tell any more, now that more of it is known."""
+
+    capture_id: int
+    owners: frozenset[int]
+    seen: frozenset[str]
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        for owner in sorted(self.owners):
+            for (turn_id,) in tx.rows("open_turns_of", first=f"{owner}:", last=f"{owner};"):
+                if turn_id not in self.seen:
+                    captured.retract(tx, turn_id)
+
+
+class RetractOne(Struct, frozen=True):
+    """An open turn that turned out to be another one."""
+
+    turn_id: str
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        captured.retract(tx, self.turn_id)
+
+
+class Remember(Struct, frozen=True):
+    """What is known about a session."""
+
+    label: str
+    details: Details
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        row = tx.first("details_of", label=self.label)
+        kept = Details(self.label) if row is None else Details(*row)
+        merged = merge(kept, self.details)
+        tx.run_all("put_details", [merged])
+        if merged.routing_key is not None:
+            captured.set_routing_key(tx, self.label, merged.routing_key)
+
+
+class Alias(Struct, frozen=True):
+    """Another name of a session; one that is taken stays with whom it has."""
+
+    alias: str
+    label: str
+    at: int
+
+    def __call__(self, tx: Tx) -> None:
+        """Writes it."""
+        try:
+            sessions.add_alias(tx, Env(now=lambda: self.at), self.alias, self.label, "routing_key")
+        except LedgerError:
+            return
