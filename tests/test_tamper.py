@@ -40,6 +40,7 @@ UNVERIFIABLE = {
     ("message_lints", "id"): "as message_files.id",
     ("message_codeblocks", "id"): "their order is idx",
     ("turns", "evidence"): "where it was read: the bytes there are verified, and what was read from them is sealed",
+    ("turns", "session_label"): "a short way for questions; session_history, which is hashed, tells it too",
     ("messages", "evidence"): "as turns.evidence",
     ("tool_calls", "evidence"): "as turns.evidence",
 }

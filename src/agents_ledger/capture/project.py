@@ -328,6 +328,7 @@ class Projection:
         self.writer.turns[given.record.turn.id] = Pending(given, parent_id, is_final, label)
 
         def write(tx: Tx) -> None:
+            given.record.turn.session_label = label
             captured.put(tx, env, given, parent_id, is_final=is_final)
 
         self.writer.add(write, _weight(given.record))

@@ -22,6 +22,7 @@ def append(
     session = sessions.ensure(tx, env, label, origin)
     if not isinstance(expect, Head) and session.thread_id != expect:
         raise HeadMoved(session.label, expect, session.thread_id, None)
+    given.record.turn.session_label = session.label
     seq = insert_sealed(tx, env, given, session.thread_id)
     moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
     return turn_id

@@ -220,6 +220,7 @@ class LiveTurn:
         place = append.place_under(tx, self._env, session.thread_id, self.id)
         builder = Builder(self.id, place.root_id, self._env)
         turn = builder.turn(settings, "normal", now, None)
+        turn.session_label = session.label
         for sequence, message in enumerate(messages):
             builder.message(message, sequence, now)
         settle(builder.record(turn), place)

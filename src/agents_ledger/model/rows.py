@@ -49,6 +49,7 @@ class TurnRow(Struct):
     seal_salt: bytes | None = None
     seal_seq: int | None = None
     evidence: str | None = None
+    session_label: str | None = None
 
 
 class MessageRow(Struct):

@@ -81,6 +81,7 @@ CREATE TABLE turns (
     seal_salt BLOB,
     seal_seq INTEGER,                           -- its log entry; 0: read from a source that may go on, not sealed yet
     evidence TEXT,                              -- Added: where it was read, see `captures`
+    session_label TEXT,                         -- Added: its home, the session in which it was written first
 
     CHECK ((seal_seq IS NULL) = (turn_hash IS NULL)),
     CHECK ((seal_seq IS NULL) = (seal_salt IS NULL)),

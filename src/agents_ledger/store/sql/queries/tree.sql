@@ -23,13 +23,13 @@ INSERT INTO turns (id, parent_turn_id, turn_type, status, started_at, completed_
     cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids,
     response_message_id, has_children, tool_call_count, source_event_id, workspace_path, root_id, segment_id,
     depth, thread_tokens, system_depth, compaction_depth, persona_id, system_prompt_hash, thread_key, error,
-    native_id, turn_hash, seal_salt, seal_seq, evidence)
+    native_id, turn_hash, seal_salt, seal_seq, evidence, session_label)
 VALUES (:id, :parent_turn_id, :turn_type, :status, :started_at, :completed_at, :model, :provider, :role,
     :toolset_name, :tools_available, :permissions_granted, :permissions_used, :input_tokens, :output_tokens,
     :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :query_message_ids,
     :response_message_id, :has_children, :tool_call_count, :source_event_id, :workspace_path, :root_id,
     :segment_id, :depth, :thread_tokens, :system_depth, :compaction_depth, :persona_id, :system_prompt_hash,
-    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq, :evidence);
+    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq, :evidence, :session_label);
 
 -- name: mark_parent
 -- A turn that has got a child says so.
