@@ -296,7 +296,10 @@ class Spot:
 
 def label_for(origin: str, session: str) -> str:
     """The label of an agent's session: its origin and its own id, in one line."""
-    clean = "".join(character if character.isprintable() else "-" for character in f"{origin}:{session}").strip()
+    name = f"{origin}:{session}"
+    if not name.isprintable():
+        name = "".join(character if character.isprintable() else "-" for character in name)
+    clean = name.strip()
     if len(clean) > _LONGEST_LABEL:
         clean = f"{clean[:400]}~{ids.derived(0, clean)}"
     return clean

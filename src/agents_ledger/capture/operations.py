@@ -6,10 +6,10 @@ from msgspec import Struct
 from agents_ledger.capture.details import Details, merge
 from agents_ledger.errors import LedgerError
 from agents_ledger.ledger import captured, evidence, sessions
+from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import Capture
 from agents_ledger.model.steps import Problem
-from agents_ledger.store import Tx
 
 
 class PutCapture(Struct, frozen=True):
@@ -19,11 +19,11 @@ class PutCapture(Struct, frozen=True):
     resume: bytes | None
     awaits: str | None
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
         values = msgspec.structs.asdict(self.capture)
         del values["can_resume"], values["is_awaiting"]
-        tx.run("put_capture", **values, resume=self.resume, awaits=self.awaits)
+        tx.beside.run("put_capture", **values, resume=self.resume, awaits=self.awaits)
 
 
 class PutBlock(Struct, frozen=True):
@@ -33,9 +33,9 @@ class PutBlock(Struct, frozen=True):
     idx: int
     block: evidence.Block
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        evidence.put_blocks(tx, self.capture_id, self.idx, [self.block])
+        evidence.put_blocks(tx.beside, self.capture_id, self.idx, [self.block])
 
 
 class Grow(Struct, frozen=True):
@@ -45,9 +45,9 @@ class Grow(Struct, frozen=True):
     size_bytes: int
     digest: bytes
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("grow_capture", id=self.capture_id, size_bytes=self.size_bytes, digest=self.digest)
+        tx.beside.run("grow_capture", id=self.capture_id, size_bytes=self.size_bytes, digest=self.digest)
 
 
 class PutProblem(Struct, frozen=True):
@@ -59,10 +59,10 @@ class PutProblem(Struct, frozen=True):
     capture_id: int | None
     at: int
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
         detail = self.problem.detail.encode("utf-8", "replace").decode().replace("\x00", "␀")
-        tx.run(
+        tx.beside.run(
             "put_problem",
             path=self.path,
             place=self.place,
@@ -79,9 +79,9 @@ class Forget(Struct, frozen=True):
     path: str
     code: str
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("drop_problems", path=self.path, code=self.code)
+        tx.beside.run("drop_problems", path=self.path, code=self.code)
 
 
 class Touch(Struct, frozen=True):
@@ -90,9 +90,9 @@ class Touch(Struct, frozen=True):
     capture_id: int
     modified_ns: int
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("touch_capture", id=self.capture_id, modified_ns=self.modified_ns)
+        tx.beside.run("touch_capture", id=self.capture_id, modified_ns=self.modified_ns)
 
 
 class SetState(Struct, frozen=True):
@@ -101,9 +101,9 @@ class SetState(Struct, frozen=True):
     capture_id: int
     state: str
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("set_capture_state", id=self.capture_id, state=self.state)
+        tx.beside.run("set_capture_state", id=self.capture_id, state=self.state)
 
 
 class WasRead(Struct, frozen=True):
@@ -111,9 +111,9 @@ class WasRead(Struct, frozen=True):
 
     capture_id: int
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("capture_was_read", id=self.capture_id)
+        tx.beside.run("capture_was_read", id=self.capture_id)
 
 
 class Belongs(Struct, frozen=True):
@@ -122,9 +122,9 @@ class Belongs(Struct, frozen=True):
     label: str
     capture_id: int
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.run("put_session_capture", session_label=self.label, capture_id=self.capture_id)
+        tx.beside.run("put_session_capture", session_label=self.label, capture_id=self.capture_id)
 
 
 class Point(Struct, frozen=True):
@@ -136,10 +136,11 @@ class Point(Struct, frozen=True):
     reason: str
     by: int | None  # the source that ends here: only what it has led to may it lead back
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        if self.by is None or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
-            captured.move_to(tx, self.label, self.turn_id, self.at, self.reason)
+        is_there = tx.head(self.label) == self.turn_id
+        if self.by is None or is_there or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
+            tx.point(self.label, self.turn_id, self.at, self.reason)
 
 
 class Retract(Struct, frozen=True):
@@ -149,7 +150,7 @@ class Retract(Struct, frozen=True):
     owners: frozenset[int]
     seen: frozenset[str]
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
         for owner in sorted(self.owners):
             for (turn_id,) in tx.rows("open_turns_of", first=f"{owner}:", last=f"{owner};"):
@@ -162,7 +163,7 @@ class RetractOne(Struct, frozen=True):
 
     turn_id: str
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
         captured.retract(tx, self.turn_id)
 
@@ -173,14 +174,14 @@ class Remember(Struct, frozen=True):
     label: str
     details: Details
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        row = tx.first("details_of", label=self.label)
+        row = tx.beside.first("details_of", label=self.label)
         kept = Details(self.label) if row is None else Details(*row)
         merged = merge(kept, self.details)
-        tx.run_all("put_details", [merged])
+        tx.beside.run_all("put_details", [merged])
         if merged.routing_key is not None:
-            captured.set_routing_key(tx, self.label, merged.routing_key)
+            captured.set_routing_key(tx.beside, self.label, merged.routing_key)
 
 
 class Alias(Struct, frozen=True):
@@ -190,7 +191,7 @@ class Alias(Struct, frozen=True):
     label: str
     at: int
 
-    def __call__(self, tx: Tx) -> None:
+    def __call__(self, tx: Batch) -> None:
         """Writes it."""
         try:
             sessions.add_alias(tx, Env(now=lambda: self.at), self.alias, self.label, "routing_key")

@@ -14,6 +14,7 @@ from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import Pending, Writer, step_key
 from agents_ledger.ledger import captured
 from agents_ledger.ledger.build import Prepared
+from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import Capture, places
 from agents_ledger.ledger.records import said_digest
@@ -22,7 +23,6 @@ from agents_ledger.model import ids
 from agents_ledger.model.entries import Compaction
 from agents_ledger.model.rows import Record
 from agents_ledger.model.steps import Base, Event, Facts, Problem, Step, Stop
-from agents_ledger.store import Tx
 
 _COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
 _VARIANTS = 50
@@ -121,6 +121,7 @@ class Projection:
         for call in given.record.calls:
             call.spawned_session_label = None  # the subagent belongs to the whole turn
         self._put(given, parent_id, is_final=is_final, label=label)
+        given.record.turn.session_label = record.turn.session_label
         return Spot(draft.id, WHOLE)
 
     def back(self, spot: Spot, turns: int) -> Spot:
@@ -320,18 +321,12 @@ class Projection:
             return False
         if where[0][0] == self.capture.id:
             return True
-        with self.writer.database.read() as tx:
-            return label in {row[0] for row in tx.rows("sessions_of_capture", capture_id=where[0][0])}
+        return label in {row[0] for row in self.writer.seen().rows("sessions_of_capture", capture_id=where[0][0])}
 
     def _put(self, given: Prepared, parent_id: str | None, *, is_final: bool, label: str) -> None:
-        env = self.writer.env
         self.writer.turns[given.record.turn.id] = Pending(given, parent_id, is_final, label)
-
-        def write(tx: Tx) -> None:
-            given.record.turn.session_label = label
-            captured.put(tx, env, given, parent_id, is_final=is_final)
-
-        self.writer.add(write, _weight(given.record))
+        given.record.turn.session_label = label
+        self.writer.add(lambda batch: batch.put(given, parent_id, is_final=is_final), _weight(given.record))
 
     def _fit(self, draft: Draft, parent_id: str | None) -> None:
         """A compaction as the ledger knows it: by turns and messages."""
@@ -407,9 +402,9 @@ class Projection:
             first = at or self.file_time_ms
             capture_id = self.capture.id
 
-            def make(tx: Tx) -> None:
-                captured.ensure_session(tx, env, label, origin, session, first)
-                tx.run("put_session_capture", session_label=label, capture_id=capture_id)
+            def make(batch: Batch) -> None:
+                captured.ensure_session(batch.beside, env, label, origin, session, first)
+                batch.beside.run("put_session_capture", session_label=label, capture_id=capture_id)
 
             self.writer.add(make)
         return label
@@ -439,13 +434,12 @@ class Projection:
                 return row
         label = self.label(session)
         self.writer.flush()
-        with self.writer.database.read() as tx:
-            for row in found:
-                state = tx.first("turn_state", id=row[0])
-                where = places(state[4]) if state is not None else []
-                found_in = where[0][0] if where else 0
-                if label in {each[0] for each in tx.rows("sessions_of_capture", capture_id=found_in)}:
-                    return row
+        for row in found:
+            state = self.writer.state(row[0])
+            where = places(state[4]) if state is not None else []
+            found_in = where[0][0] if where else 0
+            if label in {each[0] for each in self.writer.seen().rows("sessions_of_capture", capture_id=found_in)}:
+                return row
         return found[0]
 
 

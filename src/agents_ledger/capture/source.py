@@ -1,6 +1,6 @@
 """One source: its bytes into evidence, its records through a reader into turns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -389,12 +389,17 @@ class Taker:
             self.writer.add(PutProblem(capture.path, place, problem, capture.id, now))
 
 
-def _events(reader: Reader, data: bytes, name: str) -> Iterator[Event]:
-    """What a reader makes of a record; a bug in it costs this record only."""
+def _events(reader: Reader, data: bytes, name: str) -> Sequence[Event]:
+    """What a reader makes of a record; a bug in it costs (the rest of) this record only."""
+    events: list[Event] = []
     try:
-        yield from reader.read(data, name)
+        found = reader.read(data, name)
+        if isinstance(found, list | tuple):
+            return found
+        events.extend(found)
     except Exception as bug:  # noqa: BLE001 - around a format's reader: all input is hostile, the rest must go on
-        yield Problem("reader-failed", f"{type(bug).__name__}: {bug}"[:200])
+        events.append(Problem("reader-failed", f"{type(bug).__name__}: {bug}"[:200]))
+    return events
 
 
 def _last_events(reader: Reader) -> Iterator[Event]:

@@ -90,6 +90,7 @@ class Sync:
                 yield
             finally:
                 self._is_alone = False
+                self.writer.look_anew()
 
     def run(self, paths: Iterable[str] = (), sources: Iterable[str] = (), progress: Progress | None = None) -> Summary:
         """One round over all sources; gives what was done."""

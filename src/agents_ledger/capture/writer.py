@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from hashlib import blake2b
 from hmac import digest as hmac
 from typing import Any
@@ -12,10 +13,10 @@ from agents_ledger.capture.fitting import fitted
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.build import Prepared, prepare
+from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.records import read_record
-from agents_ledger.ledger.search import catch_up
 from agents_ledger.model.entries import Turn
 from agents_ledger.model.hashes import SALT_BYTES
 from agents_ledger.model.rows import Record
@@ -25,7 +26,7 @@ BATCH_BYTES = 8 << 20
 _SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
 _SECRET = "capture_secret"  # noqa: S105 - the name of a fact
 
-Operation = Callable[[Tx], None]
+Operation = Callable[[Batch], None]
 
 
 class Pending(Struct):
@@ -48,6 +49,9 @@ class Writer:
         self._secret = self.database.write(_secret)
         self._operations: list[Operation] = []
         self._steps: dict[int, list[tuple[str, int]]] = {}
+        self._states: dict[str, tuple[Any, ...] | None] = {}  # turns of the database that were asked for
+        self._snapshot = ExitStack()
+        self._view: Tx | None = None
         self._weight = 0
         self._next_capture = 1
 
@@ -73,20 +77,28 @@ class Writer:
 
     def flush(self) -> None:
         """Commits everything collected so far, all or nothing."""
+        self.look_anew()
         if not self._operations:
             return
         operations = self._operations
 
         def body(tx: Tx) -> None:
+            batch = Batch(tx, self.env)
             for operation in operations:
-                operation(tx)
-            catch_up(tx)
+                operation(batch)
+            batch.finish()
 
         self.database.write(body)
         self._operations = []
         self._weight = 0
         self.turns.clear()
         self._steps.clear()
+
+    def look_anew(self) -> None:
+        """Lets go of the snapshot: what is asked next is answered by the database as it is then."""
+        self._states.clear()
+        self._view = None
+        self._snapshot.close()
 
     def prepare(self, turn: Turn) -> Prepared:
         """A turn's rows and commitments; the same again for the same turn of this ledger."""
@@ -100,29 +112,34 @@ class Writer:
         """Where steps are."""
         for row in rows:
             self._steps.setdefault(row.step_key, []).append((row.turn_id, row.position))
-        self.add(lambda tx: tx.run_all("insert_step", rows))
+        self.add(lambda batch: batch.stand(rows))
 
     # what is there
 
+    def seen(self) -> Tx:
+        """The database as it was after the last commit: one snapshot for a whole batch."""
+        if self._view is None:
+            self._view = self._snapshot.enter_context(self.database.read())
+        return self._view
+
     def steps(self, key: int) -> list[tuple[str, int]]:
         """The turns and positions of a step."""
-        with self.database.read() as tx:
-            found = {row[0]: row[1] for row in tx.rows("steps_by_key", step_key=key)}
+        found = {row[0]: row[1] for row in self.seen().rows("steps_by_key", step_key=key)}
         found.update(self._steps.get(key, ()))
         return sorted(found.items())
 
     def state(self, turn_id: str) -> tuple[Any, ...] | None:
         """Seal, parent, segment, hash and evidence of a turn in the database."""
-        with self.database.read() as tx:
-            return tx.first("turn_state", id=turn_id)
+        if turn_id not in self._states:
+            self._states[turn_id] = self.seen().first("turn_state", id=turn_id)
+        return self._states[turn_id]
 
     def record(self, turn_id: str) -> Record:
         """A whole turn."""
         pending = self.turns.get(turn_id)
         if pending is not None:
             return pending.given.record
-        with self.database.read() as tx:
-            return read_record(tx, turn_id)
+        return read_record(self.seen(), turn_id)
 
     def parent(self, turn_id: str) -> str | None:
         """What a turn follows."""
@@ -137,8 +154,7 @@ class Writer:
         pending = self.turns.get(turn_id)
         if pending is not None:
             return len(pending.given.record.messages)
-        with self.database.read() as tx:
-            return int(tx.value("message_count", turn_id=turn_id))
+        return int(self.seen().value("message_count", turn_id=turn_id))
 
     def message_at(self, turn_id: str, index: int) -> str | None:
         """The id of one of a turn's messages."""
@@ -146,14 +162,12 @@ class Writer:
         if pending is not None:
             rows = pending.given.record.messages
             return rows[index].id if 0 <= index < len(rows) else None
-        with self.database.read() as tx:
-            found = tx.value("message_at", turn_id=turn_id, sequence=index)
+        found = self.seen().value("message_at", turn_id=turn_id, sequence=index)
         return None if found is None else str(found)
 
     def captures_of(self, label: str) -> list[Capture]:
         """The sources that a session was read from."""
-        with self.database.read() as tx:
-            return [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
+        return [Capture(*row) for row in self.seen().rows("captures_of_session", label=label)]
 
 
 def step_key(origin: str, session: str, native_id: str) -> int:

@@ -1,5 +1,6 @@
 """`ldg sync`: everything new in the agents' sessions goes into the ledger."""
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -65,6 +66,7 @@ def sync(
     A second sync costs a look at each file. Interrupted at any moment, the next one goes on where it stopped.
     """
     asked = Asked(paths, sources)
+    _collect_seldom()
     try:
         with opened.writing(create=True) as ledger:
             worker = Sync(ledger, config.machine())
@@ -75,6 +77,12 @@ def sync(
         if not asked.is_following:
             click.echo(f"ldg: interrupted; what was read is kept, `{opened.ldg} sync` goes on from there", err=True)
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _collect_seldom() -> None:
+    """Lets Python look for dead circles less often: reading makes millions of objects and hardly a circle."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def _first_round(opened: Door, worker: Sync, asked: Asked, *, or_samples: bool, verbose: bool) -> None:

@@ -313,7 +313,10 @@ class SqliteDatabase(Database):
         if readonly:
             connection.execute("PRAGMA query_only=ON")
         else:
-            connection.execute("PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864")
+            # the writer's cache holds a batch: pages that do not fit are written twice
+            connection.execute(
+                "PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864"
+            )
         return connection
 
 

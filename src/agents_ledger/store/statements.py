@@ -2,9 +2,8 @@
 
 import re
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 Dialect = Literal["sqlite", "postgres"]
@@ -55,7 +54,7 @@ def statements(dialect: Dialect) -> dict[str, Statement]:
     return found
 
 
-def schema_script(stem: str, dialect: Dialect, folder: Traversable | None = None) -> str:
+def schema_script(stem: str, dialect: Dialect, folder: Path | None = None) -> str:
     """A schema or migration: the shared text in the dialect's words, then the dialect's own text."""
     place = folder or sql_folder()
     shared = place.joinpath(f"{stem}.sql")
@@ -64,9 +63,9 @@ def schema_script(stem: str, dialect: Dialect, folder: Traversable | None = None
     return text + ("\n" + own.read_text("utf-8") if own.is_file() else "")
 
 
-def sql_folder() -> Traversable:
+def sql_folder() -> Path:
     """Where the `.sql` files are."""
-    return files("agents_ledger.store").joinpath("sql")
+    return Path(__file__).with_name("sql")
 
 
 def without_comments(sql: str) -> str:

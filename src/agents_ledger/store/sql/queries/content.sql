@@ -6,6 +6,10 @@ INSERT INTO messages (n, id, turn_id, role, content, source, sequence, created_a
 VALUES ((SELECT coalesce(max(n), 0) + 2 FROM messages), :id, :turn_id, :role, :content, :source, :sequence,
     :created_at, :thinking, :context_json, :metadata_json, :blocks_json, :lossy, :root_id, :native_id, :evidence);
 
+-- name: last_numbers
+-- The last numbers of messages and of tool calls: the next ones follow in steps of two.
+SELECT (SELECT coalesce(max(n), 0) FROM messages), (SELECT coalesce(max(n), -1) FROM tool_calls);
+
 -- name: next_message
 SELECT coalesce(max(sequence), -1) + 1 FROM messages WHERE turn_id = :turn_id;
 

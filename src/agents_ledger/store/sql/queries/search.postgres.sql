@@ -10,6 +10,11 @@ FROM search_texts s WHERE s.n IN (
     SELECT c.n FROM log l JOIN tool_calls c ON c.turn_id = l.ref
     WHERE l.kind = 'seal' AND l.body IS NULL AND l.seq > :after AND l.seq <= :through);
 
+-- name: index_text
+-- Puts one row into the search index, by its number and its texts (as `search_texts` gives them).
+INSERT INTO search (n, words) VALUES (:n, to_tsvector('simple', left(concat_ws(' ',
+    CAST(:content AS TEXT), CAST(:thinking AS TEXT), CAST(:params AS TEXT), CAST(:result AS TEXT)), 100000)));
+
 -- name: search_rows
 -- The numbers of the rows that match.
 SELECT n FROM search WHERE words @@ websearch_to_tsquery('simple', :words) ORDER BY n;

@@ -10,6 +10,10 @@ SELECT s.n, s.content, s.thinking, s.params, s.result
 FROM log l JOIN tool_calls c ON c.turn_id = l.ref JOIN search_texts s ON s.n = c.n
 WHERE l.kind = 'seal' AND l.body IS NULL AND l.seq > :after AND l.seq <= :through;
 
+-- name: index_text
+-- Puts one row into the search index, by its number and its texts (as `search_texts` gives them).
+INSERT INTO search (rowid, content, thinking, params, result) VALUES (:n, :content, :thinking, :params, :result);
+
 -- name: search_rows
 -- The numbers of the rows that match (FTS5 syntax).
 SELECT rowid FROM search WHERE search MATCH :words ORDER BY rowid;

@@ -1,0 +1,214 @@
+"""Many new turns in one transaction: their rows go in table by table, not turn by turn.
+
+What goes in is what `captured.put` and `captured.move_to` would write. Whatever else is asked of the transaction comes
+after it: a `Batch` is a transaction that first writes what it has collected.
+"""
+
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from agents_ledger.ledger import captured, compact
+from agents_ledger.ledger.append import insert_parts, place_under
+from agents_ledger.ledger.build import Place, Prepared, settle
+from agents_ledger.ledger.captured import StepRow
+from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.sealing import OPEN
+from agents_ledger.ledger.search import Text, index_new, texts_of
+from agents_ledger.model.hashes import leaf, move_facts, turn_hash
+from agents_ledger.model.rows import CompactionRow, LogRow, MoveRow, Record, TurnRow
+from agents_ledger.store import Tx
+from agents_ledger.store.database import Row
+
+
+class Batch(Tx):
+    """A transaction that collects new turns; `beside` is for what has nothing to do with them."""
+
+    def __init__(self, tx: Tx, env: Env) -> None:
+        self.beside = tx
+        self._env = env
+        self._turns: dict[str, Record] = {}
+        self._places: set[tuple[int, int]] = set()  # segment and depth of the turns in this batch
+        self._heads: dict[str, str | None] = {}
+        self._moves: dict[str, list[MoveRow]] = {}
+        self._steps: list[StepRow] = []
+        self._texts: list[Text] = []
+        self._logged: list[tuple[int, int]] = []  # the log entries of the turns whose texts these are: after, through
+
+    def run(self, name: str, /, **params: Any) -> None:
+        """Runs a statement, after what was collected."""
+        self.drain()
+        if name == "unindex_parts":
+            self._index()  # what leaves the index must be in it
+        self.beside.run(name, **params)
+
+    def run_all(self, name: str, values: Iterable[object]) -> None:
+        """Runs a statement for each value, after what was collected."""
+        self.drain()
+        self.beside.run_all(name, values)
+
+    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """The rows of a query, which sees what was collected."""
+        self.drain()
+        return self.beside.each(name, **params)
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query, which sees what was collected."""
+        self.drain()
+        return self.beside.rows(name, **params)
+
+    def put(self, given: Prepared, parent_id: str | None, *, is_final: bool) -> None:
+        """Puts a turn in; one that is new waits for the others."""
+        record = given.record
+        turn = record.turn
+        above = None if parent_id is None else self._turns.get(parent_id)
+        is_known = turn.id in self._turns or self.beside.first("turn_state", id=turn.id) is not None
+        must_seal = is_final and above is not None and above.turn.seal_seq == OPEN
+        if is_known or must_seal:
+            captured.put(self, self._env, given, parent_id, is_final=is_final)
+            return
+        if record.compaction is not None:
+            self._fit(record.compaction, parent_id)
+            above = None
+        place = self._under(above, parent_id, turn.id, is_open=not is_final)
+        settle(record, place)
+        turn.turn_hash, turn.seal_seq = b"", OPEN
+        if is_final:
+            turn.turn_hash = turn_hash(record, place.parent_hash, given.parts, given.commitments)
+            turn.seal_seq = None  # known with its log entry
+        else:
+            turn.seal_salt = b""
+        self._turns[turn.id] = record
+        self._places.add((turn.segment_id, turn.depth))
+
+    def point(self, label: str, turn_id: str, at: int, reason: str) -> None:
+        """Lets a session point at a turn that was read from its source."""
+        head = self.head(label)
+        if head == turn_id:
+            return
+        record = self._turns.get(turn_id)
+        if record is None:
+            captured.move_to(self, label, turn_id, at, reason)
+            self._heads.pop(label, None)
+            return
+        why = "import" if reason == "advance" and record.turn.parent_turn_id != head else reason
+        self._moves.setdefault(label, []).append(MoveRow(0, label, turn_id, at, head, why))
+        self._heads[label] = turn_id
+
+    def head(self, label: str) -> str | None:
+        """Where a session points."""
+        if label not in self._heads:
+            row = self.beside.first("session_by_label", label=label)
+            assert row is not None, "it was made before"  # noqa: S101
+            self._heads[label] = row[1]
+        return self._heads[label]
+
+    def stand(self, rows: list[StepRow]) -> None:
+        """Where steps are."""
+        self._steps += rows
+
+    def drain(self) -> None:
+        """Writes what was collected."""
+        self._heads.clear()  # whoever asks for this may move them
+        if self._steps:
+            steps, self._steps = self._steps, []
+            self.beside.run_all("insert_step", sorted(steps, key=attrgetter("step_key")))  # page by page
+        if not self._turns:
+            return
+        records, moves = list(self._turns.values()), self._moves
+        self._turns, self._moves, self._places = {}, {}, set()
+        together = _together(records)
+        self._texts += texts_of(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
+        insert_parts(self.beside, together)
+        self.beside.run_all("insert_compaction", [row for record in records if (row := record.compaction) is not None])
+        self._log([record.turn for record in records], moves)
+        self.beside.run_all("insert_turn", [record.turn for record in records])
+        for label, rows in moves.items():
+            self.beside.run_all("insert_move", rows)
+            last = rows[-1]
+            args = {"thread_id": last.thread_id, "expected": rows[0].from_thread_id, "at": last.changed_at}
+            moved = self.beside.value("point_session", label=label, **args)
+            assert moved == label, "the head was read in this transaction"  # noqa: S101
+
+    def finish(self) -> None:
+        """Writes what was collected, and then the search index.
+
+        At the very end: a guarded statement after it would make FTS5 write out what it has sorted so far.
+        """
+        self.drain()
+        self._index()
+
+    def _index(self) -> None:
+        texts, self._texts = self._texts, []
+        logged, self._logged = self._logged, []
+        index_new(self.beside, texts, logged)
+
+    def _fit(self, row: CompactionRow, parent_id: str | None) -> None:
+        """Lets a compaction name only what is in its thread: that is looked up, so what was collected goes first."""
+        self.drain()
+        captured.fit_compaction(self.beside, parent_id, row)
+        row.turns_summarized = compact.check(self.beside, parent_id, row)
+
+    def _under(self, above: Record | None, parent_id: str | None, turn_id: str, *, is_open: bool) -> Place:
+        if above is None:
+            place = place_under(self.beside, self._env, parent_id, turn_id, is_open=is_open)
+            if (place.segment_id, place.depth) not in self._places:
+                return place
+            root, segment, depth = place.root_id, place.segment_id, place.depth - 1  # taken by a turn of this batch
+        else:
+            turn = above.turn
+            turn.has_children = 1
+            root, segment, depth = turn.root_id, turn.segment_id, turn.depth
+            place = Place(
+                turn.id,
+                root,
+                segment,
+                depth + 1,
+                turn.turn_hash,
+                turn.thread_tokens,
+                turn.system_depth,
+                turn.compaction_depth,
+            )
+            if (segment, depth + 1) not in self._places:
+                return place
+        segment = self.beside.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
+        return msgspec.structs.replace(place, segment_id=segment)
+
+    def _log(self, turns: list[TurnRow], moves: dict[str, list[MoveRow]]) -> None:
+        """The log entries of all seals, then of all moves."""
+        last, now = int(self.beside.value("last_seq")), self._env.now()
+        seq = last
+        entries: list[LogRow] = []
+        for turn in turns:
+            if turn.seal_seq is None:
+                seq += 1
+                turn.seal_seq = seq
+                entries.append(_entry("seal", turn.id, seq, now, turn.turn_hash))
+        for rows in moves.values():
+            for idx, row in enumerate(rows):
+                seq += 1
+                rows[idx] = msgspec.structs.replace(row, id=seq)
+                entries.append(_entry("move", row.session_label, seq, row.changed_at, move_facts(row)))
+        self.beside.run_all("insert_log", entries)
+        self._logged.append((last, seq))
+
+
+def _together(records: list[Record]) -> Record:
+    """The parts of many turns, as if they were one."""
+    return Record(
+        records[0].turn,
+        [row for record in records for row in record.messages],
+        [row for record in records for row in record.calls],
+        None,
+        [row for record in records for row in record.files],
+        [row for record in records for row in record.lints],
+        [row for record in records for row in record.codeblocks],
+        [row for record in records for row in record.originals],
+        [row for record in records for row in record.usages],
+    )
+
+
+def _entry(kind: str, ref: str, seq: int, at: int, facts: object) -> LogRow:
+    return LogRow(seq, kind, ref, at, None, leaf(LogRow(seq, kind, ref, at, None, b""), facts))
