@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -243,7 +244,7 @@ def test_a_watcher_killed_at_random_beside_many_writers_goes_on_where_it_was(
 ) -> None:
     """Sessions of all kinds grow at once, in pieces that end anywhere; the watcher is killed again and again."""
     home, chance = tmp_path / "home", random.Random(seed)  # noqa: S311 - as above
-    growing = _sessions(home, chance)
+    growing = _families(home, chance)
     working = Working(partial(_write, growing, chance))
     kills, deaths = 0, random.Random(seed)  # noqa: S311 - as above
     while working.is_alive():
@@ -258,27 +259,41 @@ def test_a_watcher_killed_at_random_beside_many_writers_goes_on_where_it_was(
     assert ask(ledger_path, "SELECT count(*) FROM sessions") > [(10,)]
 
 
-def _sessions(home: Path, chance: random.Random) -> dict[Path, bytes]:
-    """Files of some sessions, each session once: some golden sources are cut versions of others."""
-    found: dict[Path, bytes] = {}
+def _families(home: Path, chance: random.Random) -> list[list[tuple[Path, bytes]]]:
+    """Files of some sessions, each session once: some golden sources are cut versions of others.
+
+    By families, the older first: an agent copies what its origin has, never what it will have.
+    """
+    families: list[list[tuple[Path, bytes]]] = []
+    names: set[str] = set()
     for source in chance.sample(SOURCES, 16):
-        paths, names = list(source.rglob("*.jsonl")), {path.name for path in found}
+        paths = list(source.rglob("*.jsonl"))
         if names.isdisjoint(path.name for path in paths):
+            names |= {path.name for path in paths}
             place = home / PLACES[source.parts[-3].partition("-")[0]] / source.parts[-2]
-            found |= {place / path.relative_to(source): path.read_bytes() for path in paths}
-    return found
+            found = [(place / path.relative_to(source), path.read_bytes()) for path in paths]
+            families.append(sorted(found, key=lambda file: (*_age(file[1]), file[0])))
+    return [family for family in families if family]
 
 
-def _write(growing: dict[Path, bytes], chance: random.Random) -> None:
-    """Writes files piece by piece, all at once, for some seconds."""
-    pieces = sum(len(data) for data in growing.values()) / _PIECES
-    while growing:
-        path = chance.choice(sorted(growing))
+def _age(data: bytes) -> tuple[bytes, bytes]:
+    """The first time that a file names, and the last one (copies keep the times of what they copy)."""
+    named = re.findall(rb'"timestamp": ?"([^"]+)"', data)
+    return (named[0], max(named)) if named else (b"", b"")
+
+
+def _write(families: list[list[tuple[Path, bytes]]], chance: random.Random) -> None:
+    """Writes files piece by piece, those of different families at once, for some seconds."""
+    pieces = sum(len(data) for family in families for _, data in family) / _PIECES
+    while families:
+        family = chance.choice(families)
         size = chance.randrange(1, 2 * round(pieces))
-        data = growing.pop(path)
+        path, data = family.pop(0)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
             file.write(data[:size])
         if data[size:]:
-            growing[path] = data[size:]
+            family.insert(0, (path, data[size:]))
+        elif not family:
+            families.remove(family)
         time.sleep(_WRITING_S / _PIECES)

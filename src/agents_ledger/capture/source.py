@@ -26,6 +26,7 @@ from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.capture.writer import Writer
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import BLOCK_BYTES, Capture
+from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import zstd
 from agents_ledger.model.formats import Format, Reader, Source
 from agents_ledger.model.steps import At, Event, Problem
@@ -369,9 +370,15 @@ class Taker:
             state = msgspec.msgpack.decode(kept, type=Resume)
             if state.kin.relatives and capture.size_bytes <= _CHECKED_WHOLE:
                 return None  # a fork: where its copies end and its own turns begin shows best from the start
+            if any(self._was_sealed(lane.open_id) for lane in state.lanes):
+                return None  # a copy of it went on first
             return msgspec.msgpack.decode(state.reader, type=kind), state
         except (msgspec.MsgspecError, ValueError):
             return None  # written by another version of the format
+
+    def _was_sealed(self, turn_id: str | None) -> bool:
+        state = None if turn_id is None else self.writer.state(turn_id)
+        return state is not None and state[0] != OPEN
 
     def _projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
         return Projection(
