@@ -15,6 +15,7 @@ import pytest
 from agents_ledger.capture.sync import Sync
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.context import Context
+from agents_ledger.ledger.evidence import places as places_in
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import CallRow, MessageRow, Record
 from oracles.readers import Call, Message, Result, Tokens
@@ -82,11 +83,13 @@ def everything(ledger: Ledger) -> list[Message]:
 
 
 def said(record: Record) -> list[Message]:
-    """The messages of a turn with their calls, behind each the results of its calls; a compaction's summary last."""
-    found = list(spoken(record.messages, record.calls, record.turn.native_id))
-    if record.compaction is not None:
-        found.append(Message("compaction", record.compaction.summary, id=record.turn.native_id))
-    return found
+    """The messages of a turn with their calls, behind each the results; a compaction's summary at its place."""
+    if record.compaction is None:
+        return list(spoken(record.messages, record.calls, record.turn.native_id))
+    summary = Message("compaction", record.compaction.summary, id=record.turn.native_id)
+    before = [row for row in record.messages if places_in(row.evidence) < places_in(record.turn.evidence)]
+    after = [row for row in record.messages if row not in before]
+    return [*spoken(before, record.calls), summary, *spoken(after, record.calls)]
 
 
 def spoken(messages: list[MessageRow], calls: list[CallRow], turn_id: str | None = None) -> Iterator[Message]:

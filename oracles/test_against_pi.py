@@ -50,10 +50,6 @@ OTHER_CONTEXT = {
     "2026-11-15T18-01-27-711Z_01a1e05f-0b9e-731f-b92c-5d1073dbb4ee.jsonl": (
         "a compaction without anything before it (its parent was lost) is a message here, a summary there: same text"
     ),
-    "v1.jsonl": "its last entry is context for a question that never came: it is in no turn yet",
-    "2026-03-01T10-00-00-000Z_v2-session.jsonl": (
-        "what extensions said behind the last answer is in the compaction's own turn; pi keeps it, our context does not"
-    ),
 }
 
 

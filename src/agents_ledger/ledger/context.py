@@ -91,6 +91,7 @@ def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[Con
     at = turn.compaction_depth
     if row.replacement_json is None:
         yield from _kept(tx, turn, row, at)
+        at -= 1  # what was put before the model around the compaction is in its own turn
     if at < turn.depth:
         for record in spoken(tx, list(threads.path(tx, turn.id, at + 1, turn.depth))):
             yield _contribution(record)
