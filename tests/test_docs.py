@@ -31,7 +31,9 @@ PACKAGE = ROOT / "src" / "agents_ledger"
 README, ARCHITECTURE = ROOT / "README.md", ROOT / "ARCHITECTURE.md"
 WORDS, DECISIONS = ROOT / "docs" / "words.md", ROOT / "docs" / "decisions.md"
 FORMATS, PROBLEMS = ROOT / "docs" / "formats.md", ROOT / "docs" / "problems.md"
+AGENT_OS = ROOT / "docs" / "agent-os.md"
 DOCUMENTS = [README, ARCHITECTURE, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", WORDS, DECISIONS, FORMATS, PROBLEMS]
+DOCUMENTS += [AGENT_OS]
 READERS_HOME = "/home/ada"  # what stands for the home folder in the README
 
 _BLOCK = re.compile(r"(?:<!-- (screen|run): (\w+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -52,6 +52,7 @@ READ_BY: dict[type[Struct], tuple[str, int]] = {
     rows.AliasRow: ("all_aliases", 0),
     rows.LogRow: ("log_page", 0),
     rows.LeaseRow: ("all_leases", 0),
+    rows.SaveRow: ("save_by_id", 0),
 }
 
 
@@ -109,6 +110,7 @@ def test_every_row_has_the_columns_of_its_table_in_their_order(ledger: Ledger) -
         (rows.UsageRow, "usages", set()),
         (rows.MoveRow, "session_history", set()),
         (rows.LogRow, "log", set()),
+        (rows.SaveRow, "saves", set()),
     ):
         names, _ = ledger.database.query(f"SELECT * FROM {table}")  # noqa: S608
         assert [name for name in names if name not in without] == list(kind.__struct_fields__), table

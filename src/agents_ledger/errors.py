@@ -9,7 +9,9 @@
     │   ├── HeadMoved           the session's head is not the expected one; carries what was kept
     │   ├── LabelTaken          a session or alias with that label exists
     │   ├── AliasCycle          the alias would lead to itself
-    │   └── ContentDiffers      the id is in the ledger with other content
+    │   ├── ContentDiffers      the id is in the ledger with other content
+    │   ├── AlreadySaved        a message of that id is there, and messages never change
+    │   └── StaleSave           a newer state of that task or call is there
     ├── NotAllowed              the operation does not fit the state
     │   ├── TurnIsLive          the turn is still being written
     │   ├── TurnIsSealed        the turn is finished and can't change any more
@@ -74,6 +76,14 @@ class AliasCycle(Conflict):
 
 class ContentDiffers(Conflict):
     """The id is in the ledger with other content."""
+
+
+class AlreadySaved(Conflict):
+    """A message of that id is there, and messages never change."""
+
+
+class StaleSave(Conflict):
+    """A newer state of that task or call is there."""
 
 
 class NotAllowed(LedgerError):

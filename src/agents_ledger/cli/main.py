@@ -33,6 +33,7 @@ _LOOK: Section = {
     "including": (f"{_HERE}.pointer", "the sessions that ever had a turn in their thread"),
     "context": (f"{_HERE}.context", "what an agent would see after a turn"),
     "sql": (f"{_HERE}.sql", "your own SQL, read-only"),
+    "ability": (f"{_HERE}.ability", "tasks, calls and messages in the words of Agent OS"),
 }
 _CHANGE: Section = {
     "fork": (f"{_HERE}.moves", "a new session at any turn"),

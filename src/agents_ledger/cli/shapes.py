@@ -21,6 +21,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `problems` | `{"problems": [problem…], "counts": {code: number}, "next": cursor or null}` |
 | `export` | `{"exported": [{"id", "size_bytes", "output", …}…]}`: captures, or the one turn or message |
 | `rebuild` | `{"target", "same", "captures", "sessions", "turns", "not_rebuilt", "digest_before", "digest_after"}` |
+| `ability` | what the ability gives; with `--describe` `{name: {"description", "input", "output", "entity"}}` |
+| `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |
 | `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
 | `rewind`, `replay` | `{"move": …}` |
 | `alias` | `{"alias": …}` |

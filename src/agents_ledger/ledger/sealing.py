@@ -5,6 +5,8 @@ from agents_ledger.ledger.build import Prepared, committed
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
 from agents_ledger.model import hashes
+from agents_ledger.model.rows import Record
+from agents_ledger.model.rules import open_calls
 from agents_ledger.store import Tx
 
 OPEN = 0  # the `seal_seq` of a turn whose source may go on
@@ -20,20 +22,39 @@ def seal(tx: Tx, given: Prepared, parent_hash: bytes | None, now: int, *, was_op
 
 
 def seal_open(tx: Tx, env: Env, turn_id: str) -> bytes:
-    """Seals a turn that was read from a source and left open for more, and those before it; gives its hash."""
-    chain: list[str] = []
-    above: str | None = turn_id
-    sealed: bytes | None = None
-    while above is not None and not sealed:
-        chain.append(above)
-        state = tx.first("turn_state", id=above)
-        assert state is not None, "a foreign key keeps it"  # noqa: S101
-        above = state[1]
-        sealed = None if above is None else (tx.first("turn_state", id=above) or ())[3]
-    for each in reversed(chain):
-        record = read_record(tx, each)
-        seal(tx, committed(record, env), sealed, env.now(), was_open=True)
-        tx.run_all("replace_turn", [record.turn])
-        sealed = record.turn.turn_hash
+    """Seals a turn that was left open for more, and those before it; gives its hash."""
+    chain, sealed = _open_chain(tx, turn_id)
+    for record in (read_record(tx, each) for each in chain):
+        sealed = _seal_one(tx, env, record, sealed)
     assert sealed is not None, "it was just sealed"  # noqa: S101
     return sealed
+
+
+def seal_ended(tx: Tx, env: Env, turn_id: str) -> None:
+    """Seals a turn that was left open for more, and those before it, as far as all their calls have ended."""
+    chain, sealed = _open_chain(tx, turn_id)
+    for record in (read_record(tx, each) for each in chain):
+        if open_calls(record.calls):
+            return
+        sealed = _seal_one(tx, env, record, sealed)
+
+
+def _open_chain(tx: Tx, turn_id: str) -> tuple[list[str], bytes | None]:
+    """The open turns up to this one, the oldest first, and the hash of the turn before them."""
+    chain: list[str] = []
+    above: str | None = turn_id
+    while above is not None:
+        state = tx.first("turn_state", id=above)
+        assert state is not None, "a foreign key keeps it"  # noqa: S101
+        if state[0] != OPEN:
+            return chain[::-1], state[3]
+        chain.append(above)
+        above = state[1]
+    return chain[::-1], None
+
+
+def _seal_one(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> bytes:
+    seal(tx, committed(record, env), parent_hash, env.now(), was_open=True)
+    tx.run_all("replace_turn", [record.turn])
+    assert record.turn.turn_hash is not None, "it was just sealed"  # noqa: S101
+    return record.turn.turn_hash

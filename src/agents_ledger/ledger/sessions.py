@@ -77,7 +77,7 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """A new session without a head."""
     refuse_taken(tx, checked(label, "session label"))
     now, spawn = env.now(), origin.spawn
-    if spawn is not None:
+    if spawn is not None and spawn.spawn_tool_call_id is not None:
         _link(tx, label, spawn)
     row = SessionRow(
         label=label,

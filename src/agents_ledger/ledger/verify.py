@@ -12,7 +12,7 @@ from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.ledger import compact, evidence, sessions, threads
 from agents_ledger.ledger.records import complete_all, read_turn
 from agents_ledger.model import hashes, rules, zstd
-from agents_ledger.model.rows import LogRow, MoveRow, Record, SessionRow, TurnRow
+from agents_ledger.model.rows import LogRow, MoveRow, Record, SaveRow, SessionRow, TurnRow
 from agents_ledger.store import Database, Tx
 
 _PAGE = 200
@@ -122,6 +122,8 @@ def _check_log(tx: Tx) -> Iterator[Finding | str]:
                 yield Finding("log", str(entry.seq), f"stands for a {entry.kind} that is not there ({entry.ref})")
             elif hashes.leaf(entry, facts) != entry.leaf:
                 yield Finding("log", str(entry.seq), f"the {entry.kind} of {entry.ref} differs from what was logged")
+            elif not _is_as_saved(tx, entry):
+                yield Finding("saves", str(entry.seq), "is not there, or differs from what was logged")
             expected += 1
             yield "entry"
 
@@ -138,6 +140,18 @@ def _facts_of(tx: Tx, entry: LogRow) -> object:
         row = tx.first("move_by_id", id=entry.seq)
         return _MISSING if row is None else hashes.move_facts(MoveRow(*row))
     return None
+
+
+def _is_as_saved(tx: Tx, entry: LogRow) -> bool:
+    """Whether an entry that stands for a save finds it as it was."""
+    if entry.kind != "task" or entry.body is None:
+        return True
+    try:
+        logged = msgspec.json.decode(entry.body, type=dict[str, Any]).get("save")
+    except msgspec.MsgspecError:
+        return True  # a damaged body: its leaf tells
+    row = None if logged is None else tx.first("save_by_id", id=entry.seq)
+    return logged is None or (row is not None and hashes.save_commitment(SaveRow(*row)) == logged)
 
 
 def _check_turns(tx: Tx) -> Iterator[Finding | str]:
@@ -267,6 +281,7 @@ def _check_structure(tx: Tx) -> Iterator[Finding | str]:
         ("broken_chain", "session_history", "does not start where the move before it ended"),
         ("alias_chains", "session_aliases", "hides a live session or leads to another alias"),
         ("unlinked_subagents", "sessions", "and its spawning call do not name each other"),
+        ("stray_saves", "saves", "is not in the log, or not followed by the save after it"),
         ("empty_segments", "segments", "holds no turn"),
         ("stray_compactions", "compactions", "belongs to a turn that is no compaction"),
     )
@@ -364,11 +379,11 @@ class _Logged:
             after = page[-1][0]
 
     def _take(self, entry: LogRow) -> None:
-        if entry.kind in ("session", "move", "status", "task"):
+        body = {} if entry.body is None else msgspec.json.decode(entry.body, type=dict[str, Any])
+        if entry.kind in ("session", "move", "status") or "task_status" in body:
             self.changed[entry.ref] = entry.at
-        if entry.body is None:
+        if not body or "save" in body:
             return
-        body = msgspec.json.decode(entry.body, type=dict[str, Any])
         if entry.kind == "session":
             self.fixed[entry.ref] = body
         elif entry.kind == "status":

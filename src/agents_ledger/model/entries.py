@@ -192,10 +192,10 @@ class Turn(Struct, frozen=True):
 
 
 class Spawn(Struct, frozen=True):
-    """What links a subagent's session to the call that started it."""
+    """What links a subagent's session to the call that started it (or to its parent alone, if no call is known)."""
 
     parent_session_label: str
-    parent_turn_id: str
-    spawn_tool_call_id: str
+    parent_turn_id: str | None = None
+    spawn_tool_call_id: str | None = None
     task_description: str | None = None
     task_status: str = "running"

@@ -11,7 +11,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from agents_ledger.model.rows import CallRow, CompactionRow, LogRow, MessageRow, MoveRow, Record, TurnRow, UsageRow
+from agents_ledger.model.rows import (
+    CallRow,
+    CompactionRow,
+    LogRow,
+    MessageRow,
+    MoveRow,
+    Record,
+    SaveRow,
+    TurnRow,
+    UsageRow,
+)
 
 SALT_BYTES = 16
 
@@ -109,6 +119,13 @@ def leaf(entry: LogRow, facts: object) -> bytes:
 def move_facts(move: MoveRow) -> list[object]:
     """What a pointer movement's log entry stands for."""
     return [move.session_label, move.thread_id, move.changed_at, move.from_thread_id, move.reason]
+
+
+def save_commitment(row: SaveRow) -> str:
+    """What the log says of a saved state: it can be erased one day, and nobody can test a guess."""
+    facts = [row.entity, row.ref, row.session_label, row.status, row.is_open, row.details]
+    facts += [row.start_message_id, row.end_message_id, row.updated_at, row.extra]
+    return commit(row.salt, canon(facts)).hex()
 
 
 def usage_facts(usage: UsageRow) -> list[object]:

@@ -238,6 +238,24 @@ class LogRow(Struct, frozen=True):
     leaf: bytes
 
 
+class SaveRow(Struct, frozen=True):
+    """A row of `saves`: one state of a task or a call, as an agent saved it."""
+
+    id: int
+    entity: str
+    ref: str
+    session_label: str
+    status: str | None
+    is_open: int
+    details: str | None
+    start_message_id: str | None
+    end_message_id: str | None
+    updated_at: int
+    extra: str | None
+    salt: bytes
+    next_id: int | None = None
+
+
 class LeaseRow(Struct, frozen=True):
     """A row of `leases`: who is writing a live turn."""
 

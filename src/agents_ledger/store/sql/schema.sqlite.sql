@@ -209,3 +209,10 @@ WHEN EXISTS (SELECT 1 FROM capture_blocks WHERE block_id = OLD.id)
 BEGIN SELECT RAISE(ABORT, 'ledger: blocks are never deleted'); END;
 CREATE TRIGGER capture_blocks_kept BEFORE DELETE ON capture_blocks
 BEGIN SELECT RAISE(ABORT, 'ledger: blocks of a capture are never deleted'); END;
+
+CREATE TRIGGER saves_fixed BEFORE UPDATE OF id, entity, ref, session_label, status, is_open, details, start_message_id,
+    end_message_id, updated_at, extra, salt ON saves
+BEGIN SELECT RAISE(ABORT, 'ledger: a save never changes'); END;
+CREATE TRIGGER saves_followed BEFORE UPDATE OF next_id ON saves WHEN OLD.next_id IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'ledger: a save is followed once'); END;
+CREATE TRIGGER saves_kept BEFORE DELETE ON saves BEGIN SELECT RAISE(ABORT, 'ledger: saves are never deleted'); END;
