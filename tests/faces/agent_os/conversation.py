@@ -26,8 +26,8 @@ class Speaker:
         assert self.ask("ldg:msg:save", message=fields) == {"success": True, "messageId": message_id}
 
     def call(self, call_id: str, status: str = "pending", **given: Any) -> None:
-        fields = {"id": call_id, "taskId": "t", "abilityName": "mem:retrieve", "parameters": "{}", "status": status}
-        fields |= {"details": "{}", "createdAt": AT + 2, "updatedAt": AT + 2, "startMessageId": "m1"} | given
+        named = {"id": call_id, "taskId": "t", "abilityName": "mem:retrieve", "parameters": "{}", "status": status}
+        fields = named | {"details": "{}", "createdAt": AT + 2, "updatedAt": AT + 2, "startMessageId": "m1"} | given
         assert self.ask("ldg:call:save", call=fields) == {"success": True}
 
     def messages(self, task_id: str = "t") -> list[str]:

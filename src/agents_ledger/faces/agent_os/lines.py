@@ -37,9 +37,9 @@ def _answer(bus: Bus, line: bytes) -> str:
     number = None
     try:
         request = read(line)
+        number = request.get("id") if isinstance(request, dict) else None
         if not isinstance(request, dict) or not isinstance(request.get("ability"), str):
             raise BadInput('a line must be an object: {"id": 1, "ability": "ldg:task:get", "input": {…}}')
-        number = request.get("id")
         return _written({"id": number, "output": _invoke(bus, request["ability"], request.get("input", {}))})
     except LedgerError as problem:
         return _failed(number, problem)
