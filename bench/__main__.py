@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from bench.bus import bus_rows
 from bench.capture import capture_rows, large_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.figures import Figure, Row, Setup, machine_factor
@@ -37,6 +38,7 @@ FIGURES: dict[str, Figure] = {
     "postgres": postgres_rows,
     "capture": capture_rows,
     "many-files": many_rows,
+    "bus": bus_rows,
 }
 BY_NAME: dict[str, Figure] = {"large": large_rows}  # take too much of a machine to be run unasked
 _WIDTHS = (11, 33, 20, 43, 14, 8, 7)

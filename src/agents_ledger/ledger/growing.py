@@ -134,7 +134,7 @@ def _is_stuck(tx: Tx, turn_id: str) -> bool:
     """Whether a turn waits for an open call of an earlier one: when that ends, all are sealed that can be."""
     state = tx.first("turn_state", id=turn_id)
     above = None if state is None or state[1] is None else tx.first("turn_state", id=state[1])
-    return above is not None and above[0] == OPEN
+    return above is not None and above[0] == OPEN and above[4] is None
 
 
 def _seal_before_head(tx: Tx, env: Env, label: str | None) -> None:
