@@ -29,6 +29,20 @@ with Ledger.open(url) as ledger:
         speaker.call(f"{name}-c{number}", startMessageId=f"{name}-{number}")
         speaker.call(f"{name}-c{number}", "completed", startMessageId=f"{name}-{number}", updatedAt=AT + 9)
 """
+ENDLESS = """
+import itertools, sys
+from agents_ledger import Ledger
+from agents_ledger.faces.agent_os import Bus
+from tests.faces.agent_os.conversation import Speaker
+speaker = Speaker(Bus(Ledger.open(sys.argv[1])))
+for number in itertools.count():
+    name = f"{sys.argv[2]}-{number}"
+    speaker.message(name, ("user", "assistant")[number % 2])
+    print("message", name, flush=True)
+    for status in ("pending", "completed"):
+        speaker.call(f"c-{name}", status, startMessageId=name)
+        print(status, name, flush=True)
+"""
 DIE = """
 import os, signal, sys
 from agents_ledger import Ledger
@@ -122,6 +136,34 @@ def test_after_a_crash_what_was_saved_is_there_and_goes_on(url: str) -> None:
         speaker.task(completionStatus="success", updatedAt=AT + 6)
         assert speaker.unfinished() == ([], [])
         assert ledger.verify().findings == []
+
+
+def test_what_was_acknowledged_survives_kill(url: str) -> None:
+    with Ledger.open(url) as ledger:
+        Speaker(Bus(ledger)).task()
+    acknowledged: list[tuple[str, str]] = []
+    for round_, count in enumerate((1, 3, 8, 20)):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, url, f"r{round_}"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout
+        for _ in range(count):
+            what, name = writer.stdout.readline().split()
+            acknowledged.append((what, name))
+        writer.kill()
+        acknowledged += [(line.split()[0], line.split()[1]) for line in writer.stdout if line.endswith("\n")]
+        writer.wait()
+        writer.stdout.close()
+    with Ledger.open(url) as ledger:
+        speaker = Speaker(Bus(ledger))
+        assert ledger.verify().findings == []
+        assert {name for what, name in acknowledged if what == "message"} <= set(speaker.messages())
+        calls = {call["id"]: call["status"] for call in speaker.ask("ldg:call:list", taskId="t")["calls"]}
+        ended = [calls[f"c-{name}"] for what, name in acknowledged if what == "completed"]
+        assert set(ended) == {"completed"}
+        assert {call["id"] for call in speaker.bus.recover()["calls"]} == {
+            call_id for call_id, status in calls.items() if status == "pending"
+        }
 
 
 def test_two_programs_speak_with_one_ledger(tmp_path: Path) -> None:
