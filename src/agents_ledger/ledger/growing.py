@@ -13,7 +13,7 @@ from agents_ledger.ledger.build import Builder, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.ledger.sealing import OPEN, seal_ended
-from agents_ledger.model import ids
+from agents_ledger.model import ids, rules
 from agents_ledger.model.entries import OPEN_CALLS, Call, Message, Settings, Usage
 from agents_ledger.model.rows import CallRow, MessageRow, SessionRow, TurnRow
 from agents_ledger.store import Tx
@@ -34,6 +34,8 @@ def add_message(tx: Tx, env: Env, session: SessionRow, message: Message) -> Mess
         turn.query_message_ids = msgspec.json.encode([*asked, row.id]).decode()
     if row.role == "assistant":
         turn.response_message_id = row.id
+    if rules.has_system_prompt([row]) and row.sequence == 0:
+        turn.system_depth = turn.depth
     _extend(tx, turn, at)
     return row
 
@@ -78,10 +80,15 @@ def change_call(tx: Tx, env: Env, kept: CallRow, call: Call) -> CallRow:
 def end(tx: Tx, env: Env, session: SessionRow, error: str | None) -> None:
     """Closes a session's last turn, if it still grows: as failed with a reason, or well. Open calls keep it open."""
     turn = _growing(tx, session.thread_id)
-    if turn is not None:
-        if error is not None and not tx.value("has_open_calls", turn_id=turn.id):
-            tx.run("fail_open_turn", id=turn.id, error=error)
-        seal_ended(tx, env, turn.id)
+    if turn is None or tx.value("has_open_calls", turn_id=turn.id):
+        return
+    if turn.parent_turn_id is not None:
+        seal_ended(tx, env, turn.parent_turn_id)
+        if read_turn(tx, turn.parent_turn_id).seal_seq == OPEN:
+            return
+    if error is not None:
+        tx.run("fail_open_turn", id=turn.id, error=error)
+    seal_ended(tx, env, turn.id)
 
 
 def _growing(tx: Tx, turn_id: str | None) -> TurnRow | None:
@@ -119,7 +126,8 @@ def _begin(tx: Tx, env: Env, session: SessionRow, at: int, message: Message | No
     turn.turn_hash, turn.seal_salt, turn.seal_seq = b"", b"", OPEN
     tx.run_all("insert_turn", [turn])
     insert_parts(tx, builder)
-    _index(tx, *builder.messages)
+    if message is not None:
+        _index(tx, *builder.messages)
     moves.move(tx, session.label, parent_id, turn_id, "advance", env.now())
     if parent_id is not None and not _is_stuck(tx, parent_id):
         seal_ended(tx, env, parent_id)
@@ -153,6 +161,7 @@ def _extend(tx: Tx, turn: TurnRow, at: int) -> None:
         query_message_ids=turn.query_message_ids,
         response_message_id=turn.response_message_id,
         tool_call_count=turn.tool_call_count,
+        system_depth=turn.system_depth,
     )
 
 

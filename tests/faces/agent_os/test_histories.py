@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from tests.faces.agent_os.conversation import AT, Speaker
 EXAMPLES = 2_000 if os.environ.get("SOAK") else 40
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - it is about logic, not about disks
 TASKS, MESSAGES, CALLS = ("t", "u"), tuple(f"m{n}" for n in range(8)), ("c", "d", "e")
+ROLES = ("user", "assistant", "system")
 times = st.integers(AT, AT + 5)
 steps = st.one_of(
     st.tuples(st.just("task"), st.sampled_from(TASKS), st.sampled_from([None, "success", "failed"]), times),
     st.tuples(
-        st.just("message"), st.sampled_from(TASKS), st.sampled_from(MESSAGES), st.sampled_from(["user", "assistant"])
+        st.just("message"), st.sampled_from(TASKS), st.sampled_from(MESSAGES), st.sampled_from(ROLES)
     ),
     st.tuples(
         st.just("call"), st.sampled_from(TASKS), st.sampled_from(CALLS), st.sampled_from(MESSAGES),
@@ -58,15 +60,13 @@ def test_any_history_is_kept(history: list[tuple[Any, ...]]) -> None:
         task(speaker, model, "t", None, AT)
         message(speaker, model, "t", "m0", "user")
         for step in history:
-            {"task": task, "message": message, "call": call, "fork": fork, "rewind": rewind}[step[0]](
-                speaker, model, *step[1:]
-            )
+            RULES[step[0]](speaker, model, *step[1:])
         agree(speaker, model)
 
 
 def task(speaker: Speaker, model: Model, name: str, status: str | None, at: int) -> None:
     is_stale = name in model.states and model.states[name][-1][1] > at
-    refused = tried(lambda: speaker.task(name, completionStatus=status, updatedAt=at))
+    refused = tried(lambda: speaker.task(name, systemPrompt="", completionStatus=status, updatedAt=at))
     assert type(refused) is (StaleSave if is_stale else type(None))
     if refused is None:
         model.save(name, status, at)
@@ -132,9 +132,14 @@ def agree(speaker: Speaker, model: Model) -> None:
         assert {len(search.matching(tx, f"call{ref}")) for ref in model.call_facts} <= {1}
 
 
-def tried(work: Any) -> LedgerError | None:
+def tried(work: Callable[[], object]) -> LedgerError | None:
     try:
         work()
     except LedgerError as problem:
         return problem
     return None
+
+
+RULES: dict[str, Callable[..., None]] = {
+    "task": task, "message": message, "call": call, "fork": fork, "rewind": rewind,
+}  # fmt: skip

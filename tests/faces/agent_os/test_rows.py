@@ -228,6 +228,28 @@ def test_sessions_of_others_are_tasks_too(ledger: Ledger, speaker: Speaker) -> N
     assert speaker.ask("ldg:msg:list", taskId="good")["total"] == 3
 
 
+def test_a_task_that_failed_while_a_call_ran_can_go_on(ledger: Ledger, speaker: Speaker) -> None:
+    speaker.task()
+    exchange(speaker, 1)
+    speaker.call("slow", startMessageId="a1")
+    exchange(speaker, 2)
+    speaker.task(completionStatus="failed", updatedAt=AT + 50)
+    speaker.task(updatedAt=AT + 60)
+    speaker.call("slow", "completed", startMessageId="a1", updatedAt=AT + 70)
+    exchange(speaker, 3)
+    assert [record.turn.status for record in thread(ledger)] == ["completed"] * 3
+    assert ledger.verify().findings == []
+
+
+def test_each_state_is_given_back_with_its_own_fields(speaker: Speaker) -> None:
+    speaker.task()
+    speaker.task(updatedAt=AT + 1, title="Pears")
+    speaker.task(updatedAt=AT + 2, completionStatus="success", score=3)
+    states = speaker.ask("ldg:task:history", taskId="t")["states"]
+    assert [(state.get("title"), state.get("score")) for state in states] == [(None, None), ("Pears", None), (None, 3)]
+    assert speaker.ask("ldg:task:history", taskId="t", limit=1, offset=1)["states"] == [states[1]]
+
+
 def test_any_text_comes_back_as_it_was(ledger: Ledger, speaker: Speaker) -> None:
     odd = 'NUL \x00, lone \ud800, \u202e, 🍐, "quotes"'
     speaker.task(systemPrompt=odd, note=odd)

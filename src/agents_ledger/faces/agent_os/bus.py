@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from agents_ledger.faces.agent_os import calls, messages, tasks
-from agents_ledger.faces.agent_os.schemas import checked, described, fitting, whole
+from agents_ledger.faces.agent_os.schemas import checked, described, fitting, require, whole
 from agents_ledger.faces.agent_os.streaming import Stream
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.env import Env
@@ -25,7 +25,7 @@ class Bus:
 
     def invoke(self, name: str) -> Callable[[str | bytes], str]:
         """An ability: JSON text in, JSON text out."""
-        described(name)
+        require(name)
 
         def ability(text: str | bytes) -> str:
             return json_text(self.answer(name, checked(name, text)), "output")[0]

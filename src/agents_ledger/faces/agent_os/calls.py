@@ -35,8 +35,7 @@ def save(tx: Tx, env: Env, given: dict[str, Any]) -> None:
     _require_message(tx, call["endMessageId"])
     row = tx.first("call_by_id", id=label(call["id"], "call id"))
     if row is None:
-        _require_message(tx, call["startMessageId"])
-        kept = growing.add_call(tx, env, session, _tool_call(call), call["startMessageId"])
+        kept = growing.add_call(tx, env, session, _tool_call(call), label(call["startMessageId"], "message id"))
         saves.put(tx, env, _state(call, kept, given), None)
         return
     kept, before = CallRow(*row), saves.newest(tx, "call", call["id"])
@@ -72,7 +71,9 @@ def history(tx: Tx, given: dict[str, Any]) -> dict[str, Any]:
     row, state = tx.first("call_by_id", id=call_id), saves.newest(tx, "call", call_id)
     if row is None or state is None:
         return {"states": []}
-    return merged_states(tx, "call", state.ref, {"id": state.ref} | _kept(CallRow(*row), state), given, "status")
+    kept = _kept(CallRow(*row), state)
+    fixed = {"id": state.ref} | {name: kept[name] for name in _FIXED}
+    return merged_states(tx, "call", state.ref, fixed, given, "status")
 
 
 def _tool_call(call: dict[str, Any]) -> Call:

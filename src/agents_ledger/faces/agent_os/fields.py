@@ -9,8 +9,6 @@ from agents_ledger.ledger import saves
 from agents_ledger.model.texts import read_json, readable
 from agents_ledger.store import Tx
 
-_OPTIONAL = ("parentTaskId", "completionStatus", "endMessageId")
-
 
 def held(**texts: str) -> dict[str, str]:
     """Of some texts those that no column can hold as they are: they are kept beside it, as JSON."""
@@ -24,11 +22,10 @@ def merged(columns: Iterable[tuple[str, Any]], extra: str | None) -> dict[str, A
 
 
 def merged_states(
-    tx: Tx, entity: saves.Entity, ref: str, now: dict[str, Any], given: dict[str, Any], status: str
+    tx: Tx, entity: saves.Entity, ref: str, fixed: dict[str, Any], given: dict[str, Any], status: str
 ) -> dict[str, Any]:
-    """The states of an entity: what never changes, with what changed each time."""
+    """The states of an entity: what never changes (`fixed`), with what was saved each time."""
     page = {"limit": whole(given["limit"], "limit"), "offset": whole(given["offset"], "offset")}
-    fixed = {name: now[name] for name in now if name not in (status, "updatedAt", "details", "endMessageId")}
     states = []
     for row in saves.history(tx, entity, ref, **page):
         columns = {status: row.status, "updatedAt": row.updated_at, "endMessageId": row.end_message_id}

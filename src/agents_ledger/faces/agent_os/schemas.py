@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,10 +24,16 @@ def abilities() -> dict[str, Any]:
 
 def described(name: str | None = None) -> dict[str, Any]:
     """All abilities, or one, with their schemas."""
-    found = abilities()
-    if name is not None and name not in found:
-        raise NotFound(f"no ability {name[:60]!r}: there are {', '.join(found)}")
-    return dict(found) if name is None else {name: found[name]}
+    if name is None:
+        return deepcopy(abilities())
+    require(name)
+    return {name: deepcopy(abilities()[name])}
+
+
+def require(name: str) -> None:
+    """Refuses a name that is no ability's."""
+    if name not in abilities():
+        raise NotFound(f"no ability {name[:60]!r}: there are {', '.join(abilities())}")
 
 
 def checked(name: str, text: str | bytes) -> dict[str, Any]:
@@ -36,6 +43,7 @@ def checked(name: str, text: str | bytes) -> dict[str, Any]:
 
 def fitting(name: str, value: Any) -> dict[str, Any]:
     """The same for a value that was read already."""
+    require(name)
     _fitted(name, "input", value)
     entity = ENTITIES.get(name)
     if entity is not None:
@@ -83,7 +91,7 @@ def _fitted(name: str, part: str, value: Any) -> None:
 def _validator(name: str, part: str) -> Callable[[Any], Any]:
     import fastjsonschema  # noqa: PLC0415 - as above
 
-    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **described(name)[name][part]}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **abilities()[name][part]}
     made: Callable[[Any], Any] = fastjsonschema.compile(schema)
     return made
 

@@ -86,7 +86,8 @@ def history(tx: Tx, given: dict[str, Any]) -> dict[str, Any]:
     now = find(tx, given["taskId"])
     if now is None:
         return {"states": []}
-    return merged_states(tx, "task", now["id"], now, given, "completionStatus")
+    fixed = {name: now[name] for name in ("id", *_FIXED) if name in now}
+    return merged_states(tx, "task", now["id"], fixed, given, "completionStatus")
 
 
 def require(tx: Tx, task_id: str) -> SessionRow:

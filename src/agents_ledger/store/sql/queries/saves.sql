@@ -3,7 +3,7 @@
 -- name: extend_turn
 -- What another message or call changes about a turn that is open.
 UPDATE turns SET completed_at = :completed_at, query_message_ids = :query_message_ids,
-    response_message_id = :response_message_id, tool_call_count = :tool_call_count
+    response_message_id = :response_message_id, tool_call_count = :tool_call_count, system_depth = :system_depth
 WHERE id = :id AND seal_seq = 0;
 
 -- name: fail_open_turn
