@@ -18,15 +18,19 @@ from agents_ledger.model.entries import OPEN_CALLS, Call, Message, Settings, Usa
 from agents_ledger.model.rows import CallRow, MessageRow, SessionRow, TurnRow
 from agents_ledger.store import Tx
 
+LARGEST_TURN = 1_000  # messages: what one that never ends is cut into
+
 
 def add_message(tx: Tx, env: Env, session: SessionRow, message: Message) -> MessageRow:
     """Adds a message to a session's last turn, or begins another: with what the user says after an answer."""
     at = env.now() if message.created_at is None else message.created_at
     turn = _growing(tx, session.thread_id)
-    if turn is None or (message.role == "user" and turn.response_message_id is not None):
+    sequence = 0 if turn is None else int(tx.value("next_message", turn_id=turn.id))
+    is_next = turn is not None and message.role == "user" and turn.response_message_id is not None
+    if turn is None or is_next or sequence >= LARGEST_TURN:
         return _begin(tx, env, session, at, message).messages[0]
     builder = Builder(turn.id, turn.root_id, env)
-    row = builder.message(message, tx.value("next_message", turn_id=turn.id), at)
+    row = builder.message(message, sequence, at)
     insert_parts(tx, builder)
     _index(tx, row)
     asked = msgspec.json.decode(turn.query_message_ids or "[]", type=list[str])

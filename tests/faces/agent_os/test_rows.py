@@ -6,8 +6,9 @@ import pytest
 
 from agents_ledger import Ledger, Message, Turn
 from agents_ledger.errors import SessionArchived, TurnIsSealed, UnresolvedCalls
-from agents_ledger.ledger import search
+from agents_ledger.ledger import growing, search, sessions
 from agents_ledger.model.rows import Record
+from agents_ledger.store import Tx
 from tests.faces.agent_os.conversation import AT, Speaker
 
 
@@ -54,6 +55,19 @@ def test_several_questions_before_an_answer_are_one_turn(ledger: Ledger, speaker
         speaker.message(f"q{number}")
     [record] = thread(ledger)
     assert record.turn.query_message_ids == '["q0","q1","q2"]'
+
+
+def test_an_endless_turn_is_cut(ledger: Ledger, speaker: Speaker) -> None:
+    speaker.task(systemPrompt="")
+
+    def say(tx: Tx) -> None:
+        for number in range(growing.LARGEST_TURN + 3):
+            session = sessions.require(tx, "t")
+            growing.add_message(tx, ledger.env, session, Message("user", "and", created_at=AT + number))
+
+    ledger.database.write(say)
+    assert [len(record.messages) for record in thread(ledger)] == [growing.LARGEST_TURN, 3]
+    assert ledger.verify().findings == []
 
 
 def test_the_end_of_a_task_seals_its_last_turn(ledger: Ledger, speaker: Speaker) -> None:
