@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents_ledger import Ledger, Message, Turn
-from agents_ledger.errors import SessionArchived, TurnIsSealed, UnresolvedCalls
+from agents_ledger.errors import BadInput, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.ledger import growing, search, sessions
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
@@ -225,6 +225,8 @@ def test_an_archived_task_takes_nothing_and_an_alias_leads_to_it(ledger: Ledger,
     ledger.alias("nickname", "t")
     speaker.message("m1", taskId="nickname")
     assert speaker.messages("nickname") == speaker.messages() == ["m1"]
+    with pytest.raises(BadInput, match="another name of 't'"):
+        speaker.task("child", parentTaskId="nickname")
     ledger.archive("t")
     with pytest.raises(SessionArchived, match="restore it first"):
         speaker.message("m2")

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from agents_ledger.errors import BadInput, ContentDiffers, NotFound
+from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.faces.agent_os.fields import held, merged, merged_states, refuse_other
 from agents_ledger.faces.agent_os.schemas import whole
 from agents_ledger.ledger import growing, saves, sessions
@@ -30,26 +30,9 @@ def save(tx: Tx, env: Env, given: dict[str, Any]) -> None:
         session = _create(tx, env, task)
     else:
         refuse_other("task", session.label, _FIXED, task, find(tx, session.label) or {})
-    status = _status(task["completionStatus"])
-    extra = {name: value for name, value in given.items() if name not in FIELDS}
-    extra |= held(systemPrompt=task["systemPrompt"])
-    state = SaveRow(
-        id=0,
-        entity="task",
-        ref=session.label,
-        session_label=session.label,
-        status=status,
-        is_open=int(status is None),
-        details=None,
-        start_message_id=None,
-        end_message_id=None,
-        updated_at=task["updatedAt"],
-        extra=json_text(extra, "task")[0] if extra else None,
-        salt=b"",
-    )
-    before = saves.newest(tx, "task", session.label)
-    if saves.put(tx, env, state, before):
-        _follow(tx, env, session, status)
+    state = _state(task, session.label, {name: value for name, value in given.items() if name not in FIELDS})
+    if saves.put(tx, env, state, saves.newest(tx, "task", session.label)):
+        _follow(tx, env, session, state.status)
 
 
 def find(tx: Tx, task_id: str) -> dict[str, Any] | None:
@@ -105,23 +88,47 @@ def end_if_over(tx: Tx, env: Env, session_label: str) -> None:
 
 
 def _create(tx: Tx, env: Env, task: dict[str, Any]) -> SessionRow:
-    parent_id, spawn = task["parentTaskId"], None
-    if parent_id is not None:
-        if parent_id == task["id"]:
-            raise BadInput(f"task {parent_id!r} can't be its own parent")
-        parent = sessions.resolve(tx, label(parent_id, "task id"))
-        if parent is None:
-            raise NotFound(f"no task {parent_id!r}: save the parent task before its subtasks")
-        if parent.label != parent_id:
-            raise ContentDiffers(f"{parent_id!r} is another name of {parent.label!r}: name that as the parent")
-        spawn = Spawn(parent.label, parent.thread_id)
     made = Env(now=lambda: task["createdAt"], new_id=env.new_id, salt=env.salt)
-    origin = sessions.Origin(origin=ORIGIN, origin_session_id=task["id"], spawn=spawn)
+    origin = sessions.Origin(origin=ORIGIN, origin_session_id=task["id"], spawn=_spawn(tx, task))
     session = sessions.create(tx, made, task["id"], origin)
     if task["systemPrompt"]:
         prompt = Message("system", task["systemPrompt"], source=PROMPT, created_at=task["createdAt"])
         growing.add_message(tx, env, session, prompt)
     return sessions.require(tx, session.label)
+
+
+def _spawn(tx: Tx, task: dict[str, Any]) -> Spawn | None:
+    """The parent of a task; it must be there."""
+    parent_id = task["parentTaskId"]
+    if parent_id is None:
+        return None
+    if parent_id == task["id"]:
+        raise BadInput(f"task {parent_id!r} can't be its own parent")
+    parent = sessions.resolve(tx, label(parent_id, "task id"))
+    if parent is None:
+        raise NotFound(f"no task {parent_id!r}: save the parent task before its subtasks")
+    if parent.label != parent_id:
+        raise BadInput(f"{parent_id!r} is another name of {parent.label!r}: name that as the parent")
+    return Spawn(parent.label, parent.thread_id)
+
+
+def _state(task: dict[str, Any], session_label: str, extra: dict[str, Any]) -> SaveRow:
+    status = _status(task["completionStatus"])
+    extra |= held(systemPrompt=task["systemPrompt"])
+    return SaveRow(
+        id=0,
+        entity="task",
+        ref=session_label,
+        session_label=session_label,
+        status=status,
+        is_open=int(status is None),
+        details=None,
+        start_message_id=None,
+        end_message_id=None,
+        updated_at=task["updatedAt"],
+        extra=json_text(extra, "task")[0] if extra else None,
+        salt=b"",
+    )
 
 
 def _follow(tx: Tx, env: Env, session: SessionRow, status: str | None) -> None:
