@@ -36,6 +36,8 @@ SELECT s.label AS id,
 FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id
     LEFT JOIN saves v ON v.ref = s.label AND v.entity = 'task' AND v.next_id IS NULL;
 
+-- (A session's own turns are looked for in the trees that it has been in: an index on turns.session_label would cost
+-- every commit.)
 CREATE VIEW calls AS
 SELECT c.id,
     t.session_label AS task_id,
@@ -48,8 +50,10 @@ SELECT c.id,
     coalesce(v.updated_at, c.completed_at, c.started_at) AS updated_at,
     coalesce(v.start_message_id, c.message_id, '') AS start_message_id,
     v.end_message_id
-FROM (SELECT DISTINCT session_label, thread_id FROM session_history) h
-    JOIN turns t ON t.id = h.thread_id AND t.session_label = h.session_label
+FROM (SELECT DISTINCT h.session_label, f.root_id FROM session_history h JOIN turns f ON f.id = h.thread_id
+        WHERE h.reason <> 'advance' OR h.from_thread_id IS NULL) r
+    JOIN segments g ON g.root_id = r.root_id
+    JOIN turns t ON t.segment_id = g.id AND t.session_label = r.session_label
     JOIN tool_calls c ON c.turn_id = t.id
     LEFT JOIN saves v ON v.ref = c.id AND v.entity = 'call' AND v.next_id IS NULL;
 
@@ -60,7 +64,9 @@ SELECT m.id,
     m.role,
     coalesce(m.content, '') AS content,
     m.created_at AS timestamp
-FROM (SELECT DISTINCT session_label, thread_id FROM session_history) h
-    JOIN turns t ON t.id = h.thread_id AND t.session_label = h.session_label
+FROM (SELECT DISTINCT h.session_label, f.root_id FROM session_history h JOIN turns f ON f.id = h.thread_id
+        WHERE h.reason <> 'advance' OR h.from_thread_id IS NULL) r
+    JOIN segments g ON g.root_id = r.root_id
+    JOIN turns t ON t.segment_id = g.id AND t.session_label = r.session_label
     JOIN messages m ON m.turn_id = t.id
 WHERE m.role <> 'tool' AND coalesce(m.source, '') <> 'task';
