@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -177,3 +179,12 @@ def test_what_the_command_can_not_do_is_said(tmp_path: Path, args: tuple[str, ..
     ldg = Ldg(str(tmp_path / "new.db"))
     ldg.open().close()
     assert ldg.json(*args, code=2)["error"]["kind"] == kind
+
+
+def test_a_bus_loads_no_event_loop_and_describing_no_validator() -> None:
+    program = (
+        "import sys; from agents_ledger.faces.agent_os import Bus; Bus(None).describe(); "
+        "print([name for name in ('asyncio', 'fastjsonschema') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
