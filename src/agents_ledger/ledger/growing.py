@@ -33,9 +33,9 @@ def add_message(tx: Tx, env: Env, session: SessionRow, message: Message) -> Mess
     row = builder.message(message, sequence, at)
     insert_parts(tx, builder)
     _index(tx, row)
-    asked = msgspec.json.decode(turn.query_message_ids or "[]", type=list[str])
-    if row.role == "user" and turn.response_message_id is None:
-        turn.query_message_ids = msgspec.json.encode([*asked, row.id]).decode()
+    if row.role == "user":  # before any answer: after one it would have begun another turn
+        asked = msgspec.json.decode(turn.query_message_ids or "[]", type=list[str])
+        turn.query_message_ids = _json([*asked, row.id])
     if row.role == "assistant":
         turn.response_message_id = row.id
     if rules.has_system_prompt([row]) and row.sequence == 0:

@@ -57,6 +57,18 @@ def test_several_questions_before_an_answer_are_one_turn(ledger: Ledger, speaker
     assert record.turn.query_message_ids == '["q0","q1","q2"]'
 
 
+def test_a_system_message_after_a_call_that_began_a_turn_is_its_prompt(ledger: Ledger, speaker: Speaker) -> None:
+    speaker.task(systemPrompt="")
+    speaker.message("m1")
+    speaker.task(systemPrompt="", completionStatus="success")
+    speaker.call("c", "completed")
+    speaker.message("m2", "system", "From now on, whisper.")
+    speaker.task(systemPrompt="", completionStatus="failed")
+    assert [message.content for message in ledger.context(ledger.head("t") or "").system] == ["From now on, whisper."]
+    assert speaker.ask("ldg:task:get", taskId="t")["task"]["systemPrompt"] == ""
+    assert ledger.verify().findings == []
+
+
 def test_an_endless_turn_is_cut(ledger: Ledger, speaker: Speaker) -> None:
     speaker.task(systemPrompt="")
 
