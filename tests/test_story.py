@@ -1,4 +1,4 @@
-"""The README's story, on both databases: write live, fork, rewind, replay, ask for the past."""
+"""The README's story, on both databases: write live, fork, rewind, go forward, ask for the past."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_two_writers_on_one_head_one_wins_the_other_loses_nothing(ledger: Ledger
     assert ledger.verify().is_good
 
 
-def test_rewind_and_replay_move_the_pointer_and_nothing_else(ledger: Ledger) -> None:
+def test_rewind_and_forward_move_the_pointer_and_nothing_else(ledger: Ledger) -> None:
     ids = [ledger.append("main", exchange(f"q{n}", f"a{n}", calls=(Call("Read", {"n": n}),))) for n in range(5)]
     assert ledger.ancestry(ids[-1]) == ids
     ledger.rewind("main", ids[2])

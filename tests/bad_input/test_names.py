@@ -95,7 +95,7 @@ def test_rewinding_to_a_turn_of_another_tree_or_branch_is_refused(ledger: Ledger
     with pytest.raises(BadInput, match="back by 1 to 1, not 2"):
         ledger.rewind("main", turns=2)
     with pytest.raises(NotAllowed, match="not rewound"):
-        ledger.replay("main")
+        ledger.forward("main")
     assert ledger.verify().findings == []
 
 

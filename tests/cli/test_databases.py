@@ -22,7 +22,7 @@ def test_pointers_move_everywhere(url: str) -> None:
     ldg.text("demo")
     head = ldg.json("head", "fix-login")["turn_id"]
     assert ldg.json("rewind", "fix-login")["move"]["from_thread_id"] == head
-    assert ldg.json("replay", "fix-login")["move"]["thread_id"] == head
+    assert ldg.json("forward", "fix-login")["move"]["thread_id"] == head
     assert ldg.json("fork", head, "--label", "third")["session"]["thread_id"] == head
     assert ldg.json("including", head)["sessions"] == ["fix-login", "third"]
 

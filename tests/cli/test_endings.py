@@ -23,7 +23,7 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
         (("head", "nowhere"), "NotFound", "ldg sessions"),
         (("fork", "zzzzzzzz"), "NotFound", "ldg tree"),
         (("fork", "fix-login", "--label", "another-way"), "LabelTaken", "choose another label"),
-        (("replay", "another-way"), "NotAllowed", "nothing to replay"),
+        (("forward", "another-way"), "NotAllowed", "nothing ahead of it"),
         (("rewind", "fix-login", "--turns", "99"), "BadInput", "has 7 turns"),
         (("head", "fix-login", "--at", "teatime"), "BadInput", "is not a time"),
         (("frok",), "Usage", "No such command"),
@@ -124,7 +124,7 @@ def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) ->
 def test_commands_complete_in_the_shell() -> None:
     env = {**os.environ, "_LDG_COMPLETE": "bash_complete", "COMP_WORDS": "ldg re", "COMP_CWORD": "1"}
     done = subprocess.run([sys.executable, "-c", _MAIN], env=env, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["plain,rebuild", "plain,rewind", "plain,replay", "plain,restore"]
+    assert done.stdout.split() == ["plain,rebuild", "plain,rewind", "plain,restore"]
 
 
 def _python(code: str) -> "subprocess.CompletedProcess[str]":

@@ -12,16 +12,16 @@ def test_fork_makes_a_session_and_says_how_to_go_on(ldg: Ldg) -> None:
     assert "begins at" in ldg.text("fork", root)
 
 
-def test_rewind_and_replay_undo_each_other(ldg: Ldg) -> None:
+def test_rewind_and_forward_undo_each_other(ldg: Ldg) -> None:
     head = ldg.json("head", "fix-login")["turn_id"]
     move = ldg.json("rewind", "fix-login", "--turns", "2")["move"]
     assert (move["reason"], move["from_thread_id"]) == ("rewind", head)
-    assert ldg.json("replay", "fix-login")["move"]["thread_id"] == head
+    assert ldg.json("forward", "fix-login")["move"]["thread_id"] == head
     assert ldg.text("rewind", "fix-login").startswith("rewind: fix-login moved from")
-    assert "`ldg history fix-login`" in ldg.text("replay", "fix-login")
+    assert "`ldg history fix-login`" in ldg.text("forward", "fix-login")
     first = ldg.json("tree", "fix-login")["trees"][0]["root_id"]
     assert ldg.json("rewind", "fix-login", first[-10:])["move"]["thread_id"] == first
-    assert ldg.json("replay", "fix-login", head[-10:])["move"]["thread_id"] == head
+    assert ldg.json("forward", "fix-login", head[-10:])["move"]["thread_id"] == head
 
 
 def test_archive_and_restore(ldg: Ldg) -> None:

@@ -188,17 +188,17 @@ class LedgerMachine(RuleBasedStateMachine):
         self._after()
 
     @rule(pick=picks)
-    def replay(self, pick: int) -> None:
+    def forward(self, pick: int) -> None:
         label = self._any(list(self.model.sessions), pick)
-        if label is None or self._refused_by_status(label, lambda: self.ledger.replay(label)):
+        if label is None or self._refused_by_status(label, lambda: self.ledger.forward(label)):
             return
         name = self.model.resolve(label)
         assert name is not None
-        target = self.model.replay_target(name)
+        target = self.model.forward_target(name)
         if target is None:
-            _refused(NotAllowed, lambda: self.ledger.replay(label))
+            _refused(NotAllowed, lambda: self.ledger.forward(label))
         else:
-            assert self.ledger.replay(label).thread_id == target
+            assert self.ledger.forward(label).thread_id == target
             self._moved(label, target, "replay")
         self._after()
 

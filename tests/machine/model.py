@@ -110,7 +110,7 @@ class Model:
         moves = [move for move in self.sessions[label].moves if move.seq <= seq]
         return moves[-1].to if moves else None
 
-    def replay_target(self, label: str) -> str | None:
+    def forward_target(self, label: str) -> str | None:
         """The newest head of its history that lies strictly ahead of the present one."""
         session = self.sessions[label]
         if session.head is None:

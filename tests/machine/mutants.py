@@ -60,7 +60,7 @@ MUTANTS = [
         'return _moved(tx, env, session.label, head, target, "advance")',
     ),
     Mutant(
-        "replay goes to the oldest head instead of the last one",
+        "forward goes to the oldest head instead of the last one",
         "store/sql/queries/tree.sql",
         "ORDER BY h.id DESC LIMIT 1;",
         "ORDER BY h.id LIMIT 1;",

@@ -82,7 +82,7 @@ def fill(ledger: Ledger, clock: Clock) -> Story:
     last = ledger.append("main", Turn(messages=(Message("user", "What now?"), Message("assistant", "Rest."))))
     ledger.rewind("main", third)
     between.append(clock.pass_hour())
-    ledger.replay("main")
+    ledger.forward("main")
     side_compaction = ledger.compact("side", "", through=second, type="sliding_window", kept=(side,))
     failed = ledger.append(
         "broken", Turn(messages=(Message("user", "Fail \ud800"),), status="failed", error="it\x00broke")

@@ -38,7 +38,7 @@ _LOOK: Section = {
 _CHANGE: Section = {
     "fork": (f"{_HERE}.moves", "a new session at any turn"),
     "rewind": (f"{_HERE}.moves", "moves a session back; nothing is lost"),
-    "replay": (f"{_HERE}.moves", "moves a rewound session forward again"),
+    "forward": (f"{_HERE}.moves", "moves a rewound session forward again"),
     "compact": (f"{_HERE}.compaction", "adds a compaction turn with a summary"),
     "archive": (f"{_HERE}.naming", "puts a session away; its turns stay"),
     "restore": (f"{_HERE}.naming", "makes an archived session active again"),

@@ -1,4 +1,4 @@
-"""`ldg fork`, `rewind`, `replay`: pointers move, turns stay."""
+"""`ldg fork`, `rewind`, `forward`: pointers move, turns stay."""
 
 import click
 
@@ -36,17 +36,17 @@ def rewind(opened: Door, session: str, turn: str | None, turns: int | None) -> N
         raise click.UsageError("name a TURN or --turns, not both")
     with opened.writing() as ledger:
         move = ledger.rewind(session, None if turn is None else ledger.find(turn), turns=turns)
-    _say(opened, move, f"`ldg replay {quoted(move.session_label)}` undoes it")
+    _say(opened, move, f"`ldg forward {quoted(move.session_label)}` undoes it")
 
 
 @click.command()
 @click.argument("session")
 @click.argument("turn", required=False)
 @door
-def replay(opened: Door, session: str, turn: str | None) -> None:
+def forward(opened: Door, session: str, turn: str | None) -> None:
     """Moves SESSION forward again, to where it was before it was rewound (or to TURN on the way)."""
     with opened.writing() as ledger:
-        move = ledger.replay(session, None if turn is None else ledger.find(turn))
+        move = ledger.forward(session, None if turn is None else ledger.find(turn))
     _say(opened, move, f"`ldg history {quoted(move.session_label)}` shows every movement")
 
 

@@ -24,7 +24,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `ability` | what the ability gives; with `--describe` `{name: {"description", "input", "output", "entity"}}` |
 | `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |
 | `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
-| `rewind`, `replay` | `{"move": …}` |
+| `rewind`, `forward` | `{"move": …}` |
 | `alias` | `{"alias": …}` |
 | `compact` | `{"turn_id"}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |

@@ -173,9 +173,9 @@ class Ledger:
 
     rollback = rewind
 
-    def replay(self, session: str, turn_id: str | None = None) -> MoveRow:
+    def forward(self, session: str, turn_id: str | None = None) -> MoveRow:
         """Moves a session forward again, to where it was before it was rewound."""
-        return self.database.write(lambda tx: moves.replay(tx, self.env, session, turn_id))
+        return self.database.write(lambda tx: moves.forward(tx, self.env, session, turn_id))
 
     def create_session(self, label: str, origin: sessions.Origin | None = None) -> SessionRow:
         """A new session without turns."""

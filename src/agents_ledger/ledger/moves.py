@@ -67,16 +67,16 @@ def rewind(tx: Tx, env: Env, label: str, turn_id: str | None, turns: int | None,
     return _moved(tx, env, session.label, head, target, "rewind")
 
 
-def replay(tx: Tx, env: Env, label: str, turn_id: str | None) -> MoveRow:
+def forward(tx: Tx, env: Env, label: str, turn_id: str | None) -> MoveRow:
     """Moves a session forward again: to a turn it had before, by default the one it left last."""
     session = sessions.require_active(tx, label)
     head = session.thread_id
     left = None if head is None else tx.value("left_last", id=head, label=session.label)
     if head is None or left is None:
-        raise NotAllowed(f"session {session.label!r} was not rewound: there is nothing to replay")
+        raise NotAllowed(f"session {session.label!r} was not rewound: there is nothing ahead of it")
     target = turn_id or str(left)
     if target == head or not threads.is_ancestor(tx, head, target):
-        raise BadInput(f"turn {target} does not lie ahead of the head {head}: replay goes forward only")
+        raise BadInput(f"turn {target} does not lie ahead of the head {head}: `ldg forward` goes nowhere else")
     if session.label not in threads.including(tx, target):
         raise BadInput(f"turn {target} was never in session {session.label!r}: see `ldg history`")
     return _moved(tx, env, session.label, head, target, "replay")
