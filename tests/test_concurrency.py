@@ -16,7 +16,7 @@ from agents_ledger.errors import BadInput, HeadMoved, StoreClosed
 from agents_ledger.ledger import sessions
 from agents_ledger.ledger.aio import AsyncLedger
 from agents_ledger.ledger.records import read_record
-from agents_ledger.store import Tx
+from agents_ledger.store import ALL, Tx
 from agents_ledger.store.sqlite import SqliteDatabase
 from tests.crash.processes import outcome_of, run_all
 
@@ -199,7 +199,7 @@ def test_a_reader_sees_whole_states_only(ledger: Ledger) -> None:
         while not is_over.is_set() or not seen:
             with ledger.database.read() as tx:
                 head = sessions.require(tx, SHARED).thread_id
-                last = tx.rows("moves_of", label=SHARED)[-1]
+                last = tx.rows("moves_of", label=SHARED, after=0, limit=ALL)[-1]
                 assert last[2] == head
                 record = read_record(tx, last[2])
                 assert record.turn.seal_seq is not None, "a head is a sealed turn"

@@ -48,3 +48,18 @@ def samples_folder() -> str:
 def is_debugging() -> bool:
     """Whether a bug shows its traceback (`AGENTS_LEDGER_DEBUG=1`)."""
     return bool(os.environ.get(_DEBUG))
+
+
+def pager() -> str:
+    """The command that long output goes through (`PAGER`); nothing where a terminal can't page."""
+    return "" if os.environ.get("TERM") in ("dumb", "unknown") else os.environ.get("PAGER", "less")
+
+
+def has_less_options() -> bool:
+    """Whether somebody has chosen how `less` behaves (`LESS`)."""
+    return "LESS" in os.environ
+
+
+def forces_colour() -> bool:
+    """Whether colours are wanted where no terminal is (`FORCE_COLOR`, which a CI sets)."""
+    return os.environ.get("FORCE_COLOR", "") not in ("", "0", "false") and not os.environ.get("NO_COLOR")

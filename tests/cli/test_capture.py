@@ -190,14 +190,14 @@ def test_captures_page_by_page(full: Ldg) -> None:
     pages: list[object] = []
     after: int | None = 0
     while after is not None:
-        page = full.json("captures", "--limit", "20", "--after", str(after))
+        page = full.json("captures", "--limit", "20", "--cursor", str(after))
         pages += page["captures"]
         after = page["next"]
     assert pages == every["captures"]
     assert {each["format"] for each in full.json("captures", "--format", "pi")["captures"]} == {"pi"}
     said = full.text("captures", "--limit", "2")
     assert said.splitlines()[0].split() == ["ID", "FORMAT", "KIND", "GEN", "STATE", "SIZE", "DIGEST", "SEEN", "PATH"]
-    assert said.endswith("more: ldg captures --after 2\n")
+    assert said.endswith(" captures --cursor 2\n")
     assert every["captures"][0]["digest"][:12] in said
 
 
@@ -206,13 +206,13 @@ def test_problems_are_listed_counted_and_chosen(new: Ldg) -> None:
     every = new.json("problems")
     assert sum(every["counts"].values()) == len(every["problems"]) > 2
     first = new.json("problems", "--limit", "1")
-    assert first["next"] == 1
-    assert new.json("problems", "--after", "1")["problems"] == every["problems"][1:]
+    assert new.json("problems", "--cursor", first["next"])["problems"] == every["problems"][1:]
+    assert "is not a cursor" in new.text("problems", "--cursor", "nonsense", code=2)
     code = every["problems"][0]["code"]
     assert {each["code"] for each in new.json("problems", "--code", code)["problems"]} == {code}
     said = new.text("problems", "--limit", "1")
     assert every["problems"][0]["path"] in said
-    assert "more: ldg problems --after 1" in said
+    assert f" problems --cursor {first['next']}\n" in said
     assert "broken-line" in new.text("problems", "--code", "no-such-code", code=2)
 
 

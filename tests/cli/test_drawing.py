@@ -103,9 +103,11 @@ def test_live_turns_are_marked(ldg: Ldg) -> None:
 
 def test_without_an_id_the_newest_trees(ldg: Ldg) -> None:
     found = ldg.json("tree", "--limit", "1")
-    assert found["more"] is True
     assert found["trees"][0]["heads"][0]["label"] == "fix-login/search"
-    assert "more trees: ldg tree --limit 10" in ldg.text("tree", "--limit", "1")
+    assert f"tree --limit 1 --cursor {found['next']}" in ldg.text("tree", "--limit", "1")
+    rest = ldg.json("tree", "--cursor", found["next"])
+    assert rest["next"] is None
+    assert [each["root_id"] for each in (*found["trees"], *rest["trees"])] == ldg.open().roots()
 
 
 @pytest.mark.parametrize("name", ["fix-login", "telegram:4711"])

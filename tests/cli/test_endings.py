@@ -29,7 +29,7 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
         (("frok",), "Usage", "No such command"),
         (("show",), "Usage", "Missing argument"),
         (("sessions", "--limit", "0"), "Usage", "--limit"),
-        (("sessions", "--after", "nonsense"), "Usage", "is not a cursor"),
+        (("sessions", "--cursor", "nonsense"), "Usage", "is not a cursor"),
         (("rewind", "fix-login", "abcd", "--turns", "2"), "Usage", "not both"),
         (("completion", "csh"), "Usage", "csh"),
     ],
@@ -124,7 +124,7 @@ def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) ->
 def test_commands_complete_in_the_shell() -> None:
     env = {**os.environ, "_LDG_COMPLETE": "bash_complete", "COMP_WORDS": "ldg re", "COMP_CWORD": "1"}
     done = subprocess.run([sys.executable, "-c", _MAIN], env=env, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["plain,rebuild", "plain,rewind", "plain,restore"]
+    assert done.stdout.split() == ["plain,rebuild", "plain,replay", "plain,rewind", "plain,restore"]
 
 
 def _python(code: str) -> "subprocess.CompletedProcess[str]":

@@ -28,7 +28,7 @@ def test_an_empty_ledger_is_no_problem(empty: Ldg) -> None:
     assert f"ldg --db {empty.url} demo" in empty.text()
     assert "No sessions" in empty.text("sessions")
     assert "no turns yet" in empty.text("tree")
-    assert empty.json("tree") == {"trees": [], "more": False}
+    assert empty.json("tree") == {"trees": [], "next": None}
     assert empty.text("verify").startswith("good: 0 turns")
 
 
@@ -41,7 +41,7 @@ def test_sessions_in_aligned_columns(ldg: Ldg) -> None:
 
 def test_sessions_page_by_page(ldg: Ldg) -> None:
     first = ldg.json("sessions", "--limit", "2")
-    second = ldg.json("sessions", "--limit", "2", "--after", first["next"])
+    second = ldg.json("sessions", "--limit", "2", "--cursor", first["next"])
     assert [line["label"] for line in first["sessions"] + second["sessions"]] == [
         "fix-login",
         "another-way",
@@ -64,20 +64,25 @@ def test_show_a_session(ldg: Ldg) -> None:
     assert "also called telegram:4711" in said
     assert "subagents fix-login/search (completed)" in said
     assert "The login test fails about once a day" in said
-    assert "✗ Shell  failed" in said
+    assert "✗ Shell  pytest -q tests/test_login.py --count 50  failed" in said
+    assert "      - date.today()\n      + datetime.now(UTC).date()\n" in said
     assert "summary of 4 turns" in said
     assert "HTTP 529" in said
     assert "written   tests/test_login.py:31" in said
     assert "code python tests/test_login.py:31" in said
     assert "warning   tests/test_login.py:31" in said
-    assert "Once a day sounds like a clock." not in said
-    assert "Once a day sounds like a clock." in ldg.text("show", "fix-login", "--thinking")
+    assert "    ┊ Once a day sounds like a clock.\n" in said
     assert ldg.text("show", "telegram:4711") == said
 
 
 def test_show_the_last_turns_of_a_session(ldg: Ldg) -> None:
-    assert "⋮ 5 earlier turns: ldg show fix-login --limit 7" in ldg.text("show", "fix-login", "--limit", "2")
+    said = ldg.text("show", "fix-login", "--limit", "2")
+    assert f"⋮ 5 earlier turns: ldg --db {ldg.url} show fix-login --cursor 6" in said
     shown = ldg.json("show", "fix-login", "--limit", "2")
+    assert shown["next"] == 6
+    before = ldg.json("show", "fix-login", "--limit", "5", "--cursor", "6")
+    assert [record["turn"]["depth"] for record in before["turns"]] == [1, 2, 3, 4, 5]
+    assert before["next"] is None
     assert shown["depth"] == 7
     assert [record["turn"]["depth"] for record in shown["turns"]] == [6, 7]
     assert [row["alias"] for row in shown["aliases"]] == ["telegram:4711"]

@@ -146,8 +146,8 @@ MUTANTS = [
     Mutant(
         "sessions that rewound past a turn are forgotten",
         "store/sql/queries/tree.sql",
-        "WHERE h.reason IN ('rewind', 'merge', 'import')\nORDER BY 1;",
-        "WHERE h.reason IN ('merge', 'import')\nORDER BY 1;",
+        "WHERE h.reason IN ('rewind', 'merge', 'import') AND h.session_label > :after\n",
+        "WHERE h.reason IN ('merge', 'import') AND h.session_label > :after\n",
     ),
     Mutant(
         "the spawning call does not name its subagent",

@@ -14,6 +14,10 @@ from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.evidence import Capture
 from agents_ledger.model.formats import Format, Machine, Root
 
+ProblemKey = tuple[str, int, str, str]
+"""What tells problems apart, in their order: path, place, code, detail."""
+_BEFORE_ALL: ProblemKey = ("", -2, "", "")
+
 
 class ProblemRow(Struct, frozen=True):
     """A row of `problems`."""
@@ -79,10 +83,14 @@ def seen_since(ledger: Ledger, since: int) -> list[str]:
         return [row[0] for row in tx.rows("sessions_seen_since", since=since)]
 
 
-def problems(ledger: Ledger, *, code: str | None = None, after: int = 0, limit: int = 50) -> list[ProblemRow]:
-    """What was wrong with sources, in the order of paths, after the first ones."""
+def problems(
+    ledger: Ledger, *, code: str | None = None, after: ProblemKey | None = None, limit: int = 50
+) -> list[ProblemRow]:
+    """What was wrong with sources, in the order of paths, after one of them."""
+    names = ("after_path", "after_place", "after_code", "after_detail")
+    last = dict(zip(names, after or _BEFORE_ALL, strict=True))
     with ledger.database.read() as tx:
-        rows = tx.rows("problem_list", code=code, after=after, limit=limit)
+        rows = tx.rows("problem_list", code=code, limit=limit, **last)
     return [ProblemRow(*row) for row in rows]
 
 

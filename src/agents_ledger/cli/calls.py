@@ -1,14 +1,21 @@
-"""Tool calls, files, lints and code blocks of a turn on the screen."""
+"""Tool calls, diffs, files, lints and code blocks of a turn on the screen."""
 
 import json
+import shlex
+from collections.abc import Callable
 
-from agents_ledger.cli.screen import Screen
-from agents_ledger.cli.words import plural, took
+from agents_ledger.cli.folding import folded, readable, uncoloured
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut
+from agents_ledger.cli.words import took
+from agents_ledger.model.changes import Change
 from agents_ledger.model.rows import CallRow, CodeBlockRow, FileRow, LintRow, Record
 
+Changes = Callable[[CallRow], list[Change]]
+_INDENT = 6
 _LINES = 6
-_WIDTH = 400
-_PARAMS = 160
+_DIFF_LINES = 24
+_PIPE_WIDTH = 120
+_FEWEST = 20
 _MARKS = {
     "completed": ("✓", "green"),
     "failed": ("✗", "bold red"),
@@ -17,23 +24,65 @@ _MARKS = {
     "abandoned": ("■", "yellow"),
 }
 _OPEN = ("…", "yellow")
+# the parameter that says most about a call
+_MAIN = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt", "name", "input")
 
 
-def print_call(screen: Screen, call: CallRow, *, full: bool) -> None:
-    """A call: its name and parameters, its outcome."""
-    lasted = took(call.started_at, call.completed_at)
-    outcome = " · ".join(part for part in (call.status if call.status != "completed" else None, lasted) if part)
-    screen.line("  ", _MARKS.get(call.status, _OPEN), " ", (call.tool_name, "bold blue"), f"  {outcome}")
-    params = readable(call.params_json)
-    if params:
-        screen.block(params if full else _cut(params, _PARAMS), indent=6, style="dim")
+def print_call(screen: Screen, call: CallRow, changes: list[Change], *, full: bool) -> None:
+    """A call in few lines: its name, what was asked, the diff or the beginning of the result."""
+    outcome = _outcome_words(call)
+    tail: list[Part] = [(f"  {outcome}", "dim")] if outcome else []
+    head: list[Part] = ["  ", _MARKS.get(call.status, _OPEN), " ", (call.tool_name, "bold blue")]
+    if not full:
+        taken = sum(cell_width(part if isinstance(part, str) else part[0]) for part in (*head, *tail)) + 2
+        room = max((screen.width or _PIPE_WIDTH) - taken, _FEWEST)
+        head += ["  ", (cut(_asked(call.params_json), room), "")]
+    screen.line(*head, *tail)
+    if full:
+        _print_params(screen, call, None)
+    print_changes(screen, changes, None if full else _DIFF_LINES)
+    print_outcome(screen, call, None if full else 1 if changes else _LINES)
+
+
+def print_asked(screen: Screen, call: CallRow, changes: list[Change], lines: int | None) -> None:
+    """A call as it is asked for: its name and its parameters, or the diff that they are."""
+    screen.line("  ", ("▸", "blue"), " ", (call.tool_name, "bold blue"))
+    if changes and lines is not None:
+        print_changes(screen, changes, lines)
+    else:
+        _print_params(screen, call, lines)
+        print_changes(screen, changes, lines)
+
+
+def print_answered(screen: Screen, call: CallRow, lines: int | None) -> None:
+    """How a call ended."""
+    outcome = _outcome_words(call)
+    screen.line("  ", _MARKS.get(call.status, _OPEN), " ", (call.tool_name, "blue"), (f"  {outcome}", "dim"))
+    print_outcome(screen, call, lines)
+
+
+def print_outcome(screen: Screen, call: CallRow, lines: int | None) -> None:
+    """The result of a call, its error, the session that it started."""
     if call.error is not None:
-        screen.block(_arrow(call.error if full else _cut(call.error)), indent=6, style="red")
-    if call.result_json is not None:
-        result = readable(call.result_json)
-        screen.block(_arrow(result if full else _cut(result)), indent=6)
+        screen.block(_arrow(folded(uncoloured(call.error), lines)), indent=_INDENT, style="red")
+    if call.result_json is not None and (result := uncoloured(readable(call.result_json))):
+        screen.block(_arrow(folded(result, lines)), indent=_INDENT, style="dim")
     if call.spawned_session_label is not None:
         screen.line(("      started subagent ", "dim"), (call.spawned_session_label, "bold green"))
+
+
+def print_changes(screen: Screen, changes: list[Change], lines: int | None) -> None:
+    """What a call changed: each file with its diff."""
+    for change in changes:
+        moved = f" → {change.moved_to}" if change.moved_to else ""
+        counted = "  ".join(f"{sign}{count}" for sign, count in (("+", change.added), ("-", change.removed)) if count)
+        screen.line(
+            " " * _INDENT, (f"{change.kind} ", "dim"), (f"{change.path}{moved}", "bold"), (f"  {counted}", "dim")
+        )
+        shown = change.lines if lines is None else change.lines[:lines]
+        screen.diff(shown, indent=_INDENT)
+        if len(shown) < len(change.lines):
+            screen.line((f"{' ' * _INDENT}⋮ {len(change.lines) - len(shown):,} more lines, --full shows them", "dim"))
 
 
 def print_parts(screen: Screen, record: Record, message_id: str, *, full: bool) -> None:
@@ -49,38 +98,43 @@ def print_parts(screen: Screen, record: Record, message_id: str, *, full: bool) 
             _print_code(screen, block, full=full)
 
 
-def readable(text: str) -> str:
-    """JSON as a person reads it: a plain string as its text, `name: value` lines for an object."""
+def _asked(params_json: str) -> str:
+    """The parameters on one line: the one that says most, then the others by name."""
     try:
-        value = json.loads(text)
+        params = json.loads(params_json)
     except (ValueError, RecursionError):
-        return text
-    if value is None or value == {}:
-        return ""
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {_value(each)}" for name, each in value.items())
-    return value.strip("\n") if isinstance(value, str) else _value(value)
+        return params_json
+    if not isinstance(params, dict):
+        return params if isinstance(params, str) else "" if params is None else params_json
+    main = next((name for name in _MAIN if params.get(name)), None)
+    told = [] if main is None else [_words(params[main])]
+    told += [f"{name}={_words(value)}" for name, value in params.items() if name != main and _is_short(value)]
+    return "  ".join(told)
 
 
-def _value(value: object) -> str:
-    if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return f"\n  {value.strip()}".replace("\n", "\n  ") if "\n" in value.strip() else value
+def _words(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return shlex.join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_short(value: object) -> bool:
+    return value not in (None, "", False) and not isinstance(value, dict | list) and len(str(value)) <= 60  # noqa: PLR2004
+
+
+def _print_params(screen: Screen, call: CallRow, lines: int | None) -> None:
+    if params := readable(call.params_json):
+        screen.block(folded(params, lines), indent=_INDENT, style="dim")
+
+
+def _outcome_words(call: CallRow) -> str:
+    lasted = took(call.started_at, call.completed_at)
+    return " · ".join(part for part in (call.status if call.status != "completed" else None, lasted) if part)
 
 
 def _arrow(text: str) -> str:
     """An outcome, told apart from what was asked."""
     return "→ " + text.replace("\n", "\n  ")
-
-
-def _cut(text: str, width: int = _WIDTH) -> str:
-    lines = text.splitlines()
-    shown = [line if len(line) <= width else f"{line[:width]}…" for line in lines[:_LINES]]
-    if len(lines) > _LINES:
-        shown.append(f"⋮ {plural(len(lines) - _LINES, 'more line')}, --full shows them")
-    elif any(len(line) > width for line in lines):
-        shown.append("⋮ --full shows it whole")
-    return "\n".join(shown)
 
 
 def _print_file(screen: Screen, file: FileRow) -> None:
@@ -96,7 +150,7 @@ def _print_lint(screen: Screen, lint: LintRow) -> None:
 def _print_code(screen: Screen, block: CodeBlockRow, *, full: bool) -> None:
     place = f" {block.file_path}{_span(block.line_start, block.line_end)}" if block.file_path else ""
     screen.line("    ", (f"code {block.language or 'text'}{place}", "dim"))
-    screen.block(block.content if full else _cut(block.content), indent=6, style="cyan")
+    screen.code(folded(block.content, None if full else _LINES), block.language or "text", indent=_INDENT)
 
 
 def _span(first: int | None, last: int | None) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from agents_ledger.cli.completing import complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
@@ -14,7 +15,7 @@ _TRIGGERS = click.Choice(["context_limit", "manual", "periodic"])
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--summary", required=True, metavar="TEXT|@FILE|-", help="The summary: a text, a file, or stdin.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="The last N turns stay word for word (0).")
 @click.option("--trigger", type=_TRIGGERS, default="manual", show_default=True, help="Why it happens.")

@@ -2,6 +2,7 @@
 
 import click
 
+from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
@@ -9,7 +10,7 @@ from agents_ledger.ledger.context import as_text
 
 
 @click.command()
-@click.argument("turn")
+@click.argument("turn", shell_complete=complete_ids)
 @click.option("--query", metavar="TEXT", help="The question that comes next.")
 @door
 def context(opened: Door, turn: str, query: str | None) -> None:

@@ -37,7 +37,8 @@ def _lines(tree: Tree, through: str | None) -> Iterator[Line]:
     labels: dict[str, list[str]] = {}
     for label, head in tree.heads:
         labels.setdefault(head, []).append(label)
-    waiting = [(tree.root_id, "", "")]
+    tops = [node.id for node in tree.nodes if node.depth == tree.first]
+    waiting = [(turn_id, "", "") for turn_id in reversed(tops)]
     while waiting:
         turn_id, rails, joint = waiting.pop()
         node, ahead, here = nodes[turn_id], followers.get(turn_id, []), labels.get(turn_id, [])
@@ -52,7 +53,7 @@ def _weights(ordered: list[Node], nodes: dict[str, Node], through: str | None) -
     """How many turns hang on each turn; those on the way to `through` weigh more than everything else."""
     weights = dict.fromkeys(nodes, 1)
     for node in reversed(ordered):
-        if node.parent_turn_id is not None:
+        if node.parent_turn_id in weights:
             weights[node.parent_turn_id] += weights[node.id]
     at = nodes.get(through or "")
     while at is not None:

@@ -9,6 +9,7 @@ import click
 
 from agents_ledger.capture import export as exporting
 from agents_ledger.cli import shapes
+from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.terminal import clean
@@ -25,7 +26,7 @@ _LISTED = 10
 
 
 @click.command()
-@click.argument("id")
+@click.argument("id", shell_complete=complete_ids)
 @click.option("--format", "form", default="raw", show_default=True, help="`raw`: the bytes as they were captured.")
 @click.option("--output", metavar="FILE", help="A new file, or a folder for several. Never overwrites. Default: `-`.")
 @door

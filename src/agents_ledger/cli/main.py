@@ -27,6 +27,7 @@ _CAPTURE: Section = {
 _LOOK: Section = {
     "sessions": (f"{_HERE}.sessions", "the sessions, the last used first"),
     "show": (f"{_HERE}.show", "a session's turns, or one turn with everything on it"),
+    "replay": (f"{_HERE}.replay", "a session or a turn once more, as it happened"),
     "tree": (f"{_HERE}.tree", "the tree of turns, drawn"),
     "head": (f"{_HERE}.pointer", "the turn a session points at, now or at a time"),
     "history": (f"{_HERE}.pointer", "every movement of a session's pointer"),

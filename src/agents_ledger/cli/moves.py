@@ -2,6 +2,7 @@
 
 import click
 
+from agents_ledger.cli.completing import complete_ids, complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
@@ -10,7 +11,7 @@ from agents_ledger.model.rows import MoveRow
 
 
 @click.command()
-@click.argument("turn")
+@click.argument("turn", shell_complete=complete_ids)
 @click.option("--label", metavar="L", help="The new session's name; made up if not given.")
 @door
 def fork(opened: Door, turn: str, label: str | None) -> None:
@@ -26,8 +27,8 @@ def fork(opened: Door, turn: str, label: str | None) -> None:
 
 
 @click.command()
-@click.argument("session")
-@click.argument("turn", required=False)
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("turn", required=False, shell_complete=complete_ids)
 @click.option("--turns", type=click.IntRange(min=1), metavar="N", help="Go back by N turns (1, if nothing is said).")
 @door
 def rewind(opened: Door, session: str, turn: str | None, turns: int | None) -> None:
@@ -40,8 +41,8 @@ def rewind(opened: Door, session: str, turn: str | None, turns: int | None) -> N
 
 
 @click.command()
-@click.argument("session")
-@click.argument("turn", required=False)
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("turn", required=False, shell_complete=complete_ids)
 @door
 def forward(opened: Door, session: str, turn: str | None) -> None:
     """Moves SESSION forward again, to where it was before it was rewound (or to TURN on the way)."""

@@ -2,6 +2,7 @@
 
 import click
 
+from agents_ledger.cli.completing import complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
@@ -9,7 +10,7 @@ from agents_ledger.cli.words import quoted
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @door
 def archive(opened: Door, session: str) -> None:
     """Puts SESSION away; its turns stay."""
@@ -22,7 +23,7 @@ def archive(opened: Door, session: str) -> None:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @door
 def restore(opened: Door, session: str) -> None:
     """Makes an archived SESSION active again."""
@@ -36,7 +37,7 @@ def restore(opened: Door, session: str) -> None:
 
 @click.command()
 @click.argument("alias")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @door
 def alias(opened: Door, alias: str, session: str) -> None:
     """Lets the name ALIAS lead to SESSION."""
@@ -49,8 +50,8 @@ def alias(opened: Door, alias: str, session: str) -> None:
 
 
 @click.command()
-@click.argument("session")
-@click.argument("into")
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("into", shell_complete=complete_sessions)
 @door
 def merge(opened: Door, session: str, into: str) -> None:
     """Lets SESSION's label and aliases lead to the session INTO; its own turns stay where they are."""

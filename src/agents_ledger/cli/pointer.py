@@ -2,10 +2,12 @@
 
 import click
 
+from agents_ledger.cli.completing import complete_ids, complete_sessions
 from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.options import print_more, with_limit
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import clock, short
+from agents_ledger.cli.words import clock, quoted, short
 from agents_ledger.model.rows import MoveRow
 from agents_ledger.model.times import iso, now_ms, parse
 
@@ -13,7 +15,7 @@ _STYLES = {"rewind": "yellow", "replay": "yellow", "fork": "green", "recover": "
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--at", metavar="TIME", help="A time: 2026-11-15, 2026-11-15T20:53, 90m, '2d ago', Unix seconds.")
 @door
 def head(opened: Door, session: str, at: str | None) -> None:
@@ -35,38 +37,48 @@ def head(opened: Door, session: str, at: str | None) -> None:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
+@with_limit("Movements", 200)
+@click.option("--cursor", type=click.IntRange(0), default=0, metavar="SEQ", help="The next page: after this movement.")
 @door
-def history(opened: Door, session: str) -> None:
+def history(opened: Door, session: str, limit: int, cursor: int) -> None:
     """Every movement of SESSION's pointer, oldest first."""
     with opened.reading() as ledger:
         label = ledger.session(session).label
-        moves = ledger.history(session)
+        found = ledger.history(session, after=cursor, limit=limit + 1)
+    moves, following = found[:limit], found[limit - 1].id if len(found) > limit else None
     if opened.as_json:
-        answer({"session": label, "moves": moves})
+        answer({"session": label, "moves": moves, "next": following})
         return
     screen = Screen()
     if not moves:
-        screen.line(f"{label} has not moved yet: it has no turns.")
+        screen.line("There are no more." if cursor else f"{label} has not moved yet: it has no turns.")
         return
     screen.table(("SEQ", "WHEN", "WHY", "FROM", "TO"), [_row(move, screen) for move in moves], right=("SEQ",))
+    if following:
+        print_more(screen, opened, "history", quoted(label), cursor=str(following))
 
 
 @click.command()
-@click.argument("turn")
+@click.argument("turn", shell_complete=complete_ids)
+@with_limit("Sessions", 200)
+@click.option("--cursor", default="", metavar="LABEL", help="The next page: after this session.")
 @door
-def including(opened: Door, turn: str) -> None:
+def including(opened: Door, turn: str, limit: int, cursor: str) -> None:
     """The sessions that have ever had TURN in their thread, also those that were rewound."""
     with opened.reading() as ledger:
         turn_id = ledger.find(turn)
-        labels = ledger.including(turn_id)
+        found = ledger.including(turn_id, after=cursor, limit=limit + 1)
+    labels, following = found[:limit], found[limit - 1] if len(found) > limit else None
     if opened.as_json:
-        answer({"turn_id": turn_id, "sessions": labels})
+        answer({"turn_id": turn_id, "sessions": labels, "next": following})
     else:
         screen = Screen()
         for label in labels:
             screen.line(label)
-    if not labels:
+        if following:
+            print_more(screen, opened, "including", short(turn_id), cursor=following)
+    if not labels and not cursor:
         if not opened.as_json:
             click.echo(f"ldg: no session has had turn {turn_id}: `ldg fork {short(turn_id)}` makes one", err=True)
         click.get_current_context().exit(1)

@@ -5,28 +5,35 @@ Everything printed here passes the sanitizer, and nothing is read as markup. Ric
 
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Literal
 
+from agents_ledger import config
+from agents_ledger.cli import pager
 from agents_ledger.cli.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
+
+    from agents_ledger.model.changes import Line
 
 Part = str | tuple[str, str]
 """A piece of a line: text, or text with a style."""
 
 
+_LONGEST_MARKDOWN = 200_000  # characters; above, parsing takes longer than anybody waits
 _FLAT = str.maketrans({"\n": " ", "\t": " "})
 
 
 class Screen:
     """Standard output, as a terminal or as a pipe."""
 
-    def __init__(self) -> None:
-        self.is_terminal = sys.stdout.isatty()
-        self._console: Console | None = _console() if self.is_terminal else None
+    def __init__(self, file: IO[str] | None = None) -> None:
+        self.is_terminal = file is not None or sys.stdout.isatty() or config.forces_colour()
+        self._file = file
+        self._console: Console | None = _console(file) if self.is_terminal else None
         self.width = self._console.width if self._console else None
 
     def line(self, *parts: Part) -> None:
@@ -34,7 +41,7 @@ class Screen:
         if self._console is None:
             sys.stdout.write("".join(text for text, _ in _cleaned(parts, _spaced)).rstrip() + "\n")
         else:
-            self._console.print(_text(_cleaned(parts, _spaced)))
+            self._put(_text(_cleaned(parts, _spaced)))
 
     def drawing(self, lines: Iterable[Sequence[Part]]) -> None:
         """Lines of a drawing; on a terminal cut at its edge."""
@@ -42,7 +49,7 @@ class Screen:
             if self._console is None:
                 self.line(*parts)
             else:
-                self._console.print(_text(_cleaned(parts, _spaced)), no_wrap=True, overflow="ellipsis", crop=True)
+                self._put(_text(_cleaned(parts, _spaced)), is_cut=True)
 
     def block(self, text: str, *, indent: int = 0, style: str = "") -> None:
         """A text of several lines; on a terminal wrapped at its width."""
@@ -52,7 +59,35 @@ class Screen:
             return
         from rich.padding import Padding  # noqa: PLC0415 - terminals only
 
-        self._console.print(Padding(_text([(clean(text), style)]), (0, 0, 0, indent)))
+        self._put(Padding(_text([(clean(text), style)]), (0, 0, 0, indent)))
+
+    def markdown(self, text: str, *, indent: int = 0) -> None:
+        """A text with markdown in it: drawn on a terminal, as it is in a pipe."""
+        if self._console is None or len(text) > _LONGEST_MARKDOWN:
+            self.block(text, indent=indent)
+            return
+        from agents_ledger.cli import rendering  # noqa: PLC0415 - terminals only
+
+        self._put(rendering.markdown(text, indent))
+
+    def code(self, text: str, language: str, *, indent: int = 0) -> None:
+        """Code: highlighted on a terminal, as it is in a pipe."""
+        if self._console is None or len(text) > _LONGEST_MARKDOWN:
+            self.block(text, indent=indent)
+            return
+        from agents_ledger.cli import rendering  # noqa: PLC0415 - terminals only
+
+        self._put(rendering.code(text, language, indent))
+
+    def diff(self, lines: Sequence["Line"], *, indent: int = 0) -> None:
+        """The lines of a diff, each with its sign."""
+        if self._console is None:
+            for line in lines:
+                self.block(f"{'⋯' if line.sign == '@' else line.sign} {_spaced(line.text)}", indent=indent)
+            return
+        from agents_ledger.cli import rendering  # noqa: PLC0415 - terminals only
+
+        self._put(rendering.diff(lines, indent))
 
     def table(
         self,
@@ -80,7 +115,32 @@ class Screen:
             drawn.add_column(_text([(name, "")]), justify=side, no_wrap=not is_whole, overflow=cutting)
         for row in cells:
             drawn.add_row(*(_text([cell]) for cell in row))
-        self._console.print(drawn)
+        self._put(drawn)
+
+    def clear(self) -> None:
+        """An empty terminal; nothing in a pipe."""
+        if self._console is not None:
+            self._console.clear()
+
+    def flush(self) -> None:
+        """Everything so far is there to be seen."""
+        (self._file or sys.stdout).flush()
+
+    def _put(self, drawn: "RenderableType", *, is_cut: bool = False) -> None:
+        from agents_ledger.cli.safe import Safe  # noqa: PLC0415 - terminals only
+
+        assert self._console is not None, "only a terminal draws"  # noqa: S101
+        if is_cut:
+            self._console.print(Safe(drawn), no_wrap=True, overflow="ellipsis", crop=True)
+        else:
+            self._console.print(Safe(drawn))
+
+
+@contextmanager
+def paged(*, is_wanted: bool | None) -> Iterator[Screen]:
+    """The screen; on a terminal with a pager in front of it, if what comes is long."""
+    with pager.paged(is_wanted=is_wanted) as file:
+        yield Screen(file)
 
 
 def cell_width(text: str) -> int:
@@ -126,10 +186,25 @@ def _aligned(rows: Sequence[Sequence[str]], right: set[int]) -> Iterable[str]:
         yield "  ".join(padded).rstrip()
 
 
-def _console() -> "Console":
+def _console(file: IO[str] | None) -> "Console":
+    """The terminal; `file` leads there through a pager, whose width and colours are the terminal's."""
     from rich.console import Console  # noqa: PLC0415 - terminals only
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    from agents_ledger.cli.safe import THEME  # noqa: PLC0415 - as above
+
+    here = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, theme=THEME)
+    if file is None:
+        return here
+    return Console(
+        file=file,
+        force_terminal=True,
+        color_system=here.color_system,  # type: ignore[arg-type] # rich gives the name as a plain str
+        width=here.width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        theme=THEME,
+    )
 
 
 def _text(parts: Iterable[tuple[str, str]]) -> "Text":

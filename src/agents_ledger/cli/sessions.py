@@ -2,7 +2,9 @@
 
 import click
 
+from agents_ledger.cli.completing import complete_origins
 from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.options import print_more, with_cursor, with_limit
 from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.words import number, quoted, when
@@ -17,29 +19,37 @@ _CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 
 @click.command()
 @click.option("--status", type=click.Choice(["active", "archived", "all"]), default="all", show_default=True)
-@click.option("--origin", metavar="NAME", help="Only those of this agent: claude-code, codex …")
+@click.option(
+    "--origin", metavar="NAME", shell_complete=complete_origins, help="Only those of this agent: claude-code, codex …"
+)
 @click.option("--project", metavar="FOLDER", help="Only those with this working folder, or a folder of this name.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Sessions on a page.")
-@click.option("--after", metavar="CURSOR", help="The next page: the cursor that the last one ended with.")
+@with_limit("Sessions")
+@with_cursor
 @door
-def sessions(opened: Door, status: str, origin: str | None, project: str | None, limit: int, after: str | None) -> None:
+def sessions(
+    opened: Door, status: str, origin: str | None, project: str | None, limit: int, cursor: str | None
+) -> None:
     """The sessions, the last used first."""
-    cursor = None if after is None else parse_cursor(after)
+    after = None if cursor is None else parse_cursor(cursor)
     with opened.reading() as ledger:
         wanted = None if status == "all" else status
-        found = ledger.sessions(status=wanted, origin=origin, project=project, limit=limit + 1, after=cursor)
+        found = ledger.sessions(status=wanted, origin=origin, project=project, limit=limit + 1, after=after)
     page, following = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if opened.as_json:
         answer({"sessions": [session_line(line) for line in page], "next": following})
         return
     screen = Screen()
     if not page:
-        screen.line("No sessions here. `ldg sync` captures the agents' sessions, `ldg demo` makes some to look at.")
+        screen.line(
+            f"No sessions here. `{opened.ldg} sync` captures the agents' sessions, "
+            f"`{opened.ldg} demo` makes some to look at."
+        )
         return
     print_sessions(screen, page)
     if following:
-        screen.line()
-        screen.line(("more: ", "dim"), f"ldg sessions --after {quoted(following)}")
+        chosen = [f"--{name} {quoted(value)}" for name, value in (("origin", origin), ("project", project)) if value]
+        chosen += [f"--status {status}"] if status != "all" else []
+        print_more(screen, opened, "sessions", *chosen, cursor=following)
 
 
 def print_sessions(screen: Screen, found: list[SessionLine]) -> None:

@@ -7,12 +7,13 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 |---|---|
 | `ldg` | `{"db", "exists", "counts": {…}, "origins": {origin: sessions}, "sessions": [session line…]}` |
 | `sessions` | `{"sessions": [session line…], "next": cursor or null}` |
-| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns": [record…]}` |
+| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next"}` |
 | `show` of a turn | `{"record": record}` |
-| `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…]}…], "more": bool}` |
+| `replay` | events, one on a line |
+| `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…], "first"}…], "next"}` |
 | `head` | `{"session", "turn_id" or null, "at"}` |
-| `history` | `{"session", "moves": […]}` |
-| `including` | `{"turn_id", "sessions": [label…]}` |
+| `history` | `{"session", "moves": […], "next": cursor or null}` |
+| `including` | `{"turn_id", "sessions": [label…], "next": cursor or null}` |
 | `context` | `{"context": {"turn_id", "system", "summary", "compaction_turn_id", "replacement", "turns", "query"}}` |
 | `sync` | a round |
 | `sync --watch` | rounds, one on a line: the first one, then those that brought something |
@@ -36,6 +37,10 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `completion` | `{"shell", "script"}` |
 | any that fails | `{"error": {"kind", "message"}}` |
 
+`next` is the `--cursor` of the next page, or null; `turns` are records; `first` is the depth that a tree is shown from.
+An event is `{"n", "kind": "turn", "message", "call", "result" or "end", "turn_id", "depth", "at", "after_ms"}`: when it
+was, and how long after the event before it. A turn has its row and its `compaction`; a message its row, its `usage` and
+(with `--context`) what the model had `seen`; a call its row without the outcome; a result that; an end the status.
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
 A session line is a session's row with `depth`, `thread_tokens`, `model` and `last_turn_at` of its head, and the `title`
 and `project` that its source gives it; `details` are all that its sources say about it, or null. A capture is a row of
@@ -56,9 +61,12 @@ from agents_ledger.model.rows import Record
 
 if TYPE_CHECKING:
     from agents_ledger.capture.sync import Summary
+    from agents_ledger.ledger.context import Context
     from agents_ledger.ledger.evidence import Capture
+    from agents_ledger.ledger.replay import Event
 
 Shape = dict[str, Any]
+_OUTCOME = ("status", "result_json", "error", "completed_at", "spawned_session_label")
 
 
 def answer(document: Shape) -> None:
@@ -80,6 +88,27 @@ def record(value: Record) -> Shape:
     return {**msgspec.structs.asdict(value), "turn": turn}
 
 
+def event(number: int, value: "Event", *, context: bool, whole: "Context | None") -> Shape:
+    """One event of a replay."""
+    turn, call = value.record.turn, value.call
+    shape: Shape = {"n": number, "kind": value.kind, "turn_id": turn.id, "depth": turn.depth}
+    shape |= {"at": value.at, "after_ms": value.after_ms}
+    if value.kind == "turn":
+        shape |= {"turn": record(value.record)["turn"], "compaction": value.record.compaction}
+        return shape | ({"context": whole} if whole is not None else {})
+    if value.message is not None:
+        shape |= {"message": value.message, "usage": value.usage}
+        return shape | ({"seen": value.seen} if context else {})
+    if call is not None and value.kind == "call":
+        kept = (name for name in call.__struct_fields__ if name not in _OUTCOME)
+        return shape | {"call": {name: getattr(call, name) for name in kept}}
+    if call is not None:
+        return (
+            shape | {"call_id": call.id, "tool_name": call.tool_name} | {name: getattr(call, name) for name in _OUTCOME}
+        )
+    return shape | {"status": turn.status, "error": turn.error, "total_tokens": turn.total_tokens}
+
+
 def capture(value: "Capture") -> Shape:
     """A capture."""
     return {**msgspec.structs.asdict(value), "digest": value.digest.hex()}
@@ -93,7 +122,7 @@ def summary(value: "Summary", duration_ms: int, *, samples: bool) -> Shape:
 def tree(value: Tree) -> Shape:
     """A tree, its sessions by name."""
     heads = [{"label": label, "turn_id": turn_id} for label, turn_id in value.heads]
-    return {"root_id": value.root_id, "nodes": value.nodes, "heads": heads}
+    return {"root_id": value.root_id, "nodes": value.nodes, "heads": heads, "first": value.first}
 
 
 def cell(value: object) -> object:

@@ -1,13 +1,20 @@
 """`ldg show`: a session's last turns, or one turn with everything on it."""
 
+from collections.abc import Iterator
+from functools import partial
+
 import click
+from msgspec import Struct
 
 from agents_ledger.capture.catalog import captures_of, details_of
 from agents_ledger.capture.details import Details
+from agents_ledger.capture.patches import changes_of
 from agents_ledger.cli import shapes
+from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.export import put_bytes, records
-from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.options import with_pager
+from agents_ledger.cli.screen import Screen, paged
 from agents_ledger.cli.turns import Detail, print_facts, print_turn
 from agents_ledger.cli.words import ago, number, plural, quoted
 from agents_ledger.errors import BadInput, NotFound
@@ -16,18 +23,33 @@ from agents_ledger.ledger.evidence import Capture
 from agents_ledger.model.rows import AliasRow, Record, SessionRow
 
 _SOURCES = 5
+_SUBAGENTS = 8
+_AT_ONCE = 8  # turns that are read while others are shown
 
 
 @click.command()
-@click.argument("id")
+@click.argument("id", shell_complete=complete_ids)
 @click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Of a session: the last N turns."
+    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Of a session: the last N turns."
 )
-@click.option("--thinking", is_flag=True, help="Show what the model thought.")
-@click.option("--full", is_flag=True, help="Show parameters and results whole.")
+@click.option(
+    "--cursor", type=click.IntRange(1), metavar="N", help="The page before: the cursor that this one ended with."
+)
+@click.option("--thinking", is_flag=True, help="Show all of what the model thought.")
+@click.option("--full", is_flag=True, help="Show everything whole: parameters, results, diffs, system prompts.")
 @click.option("--raw", is_flag=True, help="Of a turn: the bytes that it was read from.")
+@with_pager
 @door
-def show(opened: Door, id: str, limit: int, thinking: bool, full: bool, raw: bool) -> None:  # noqa: A002 - its name on the screen
+def show(
+    opened: Door,
+    id: str,  # noqa: A002 - its name on the screen
+    limit: int,
+    cursor: int | None,
+    thinking: bool,
+    full: bool,
+    raw: bool,
+    pager: bool | None,
+) -> None:
     """The last turns of a session (label or alias), or one turn (id, or its last characters)."""
     if raw and opened.as_json:
         raise click.UsageError("--raw gives bytes, not JSON: choose one of them")
@@ -38,9 +60,40 @@ def show(opened: Door, id: str, limit: int, thinking: bool, full: bool, raw: boo
             return
         session = _session(ledger, id)
         if session is None:
-            _show_turn(opened, ledger.get(ledger.find(id)), detail)
+            _show_turn(opened, ledger, ledger.find(id), detail, pager)
+        elif opened.as_json:
+            _answer_session(ledger, session, _Page.of(ledger, session, limit, cursor))
         else:
-            _show_session(opened, ledger, session, limit, detail)
+            page = _Page.of(ledger, session, limit, cursor)
+            with paged(is_wanted=pager) as screen:
+                _print_page(screen, opened, ledger, session, page, detail)
+
+
+class _Page(Struct, frozen=True):
+    """Which turns of a session's thread are shown."""
+
+    head: Record | None
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, ledger: Ledger, session: SessionRow, limit: int, cursor: int | None) -> "_Page":
+        head = None if session.thread_id is None else ledger.get(session.thread_id)
+        depth = 0 if head is None else head.turn.depth
+        last = depth if cursor is None else min(depth, cursor - 1)
+        return cls(head, max(1, last - limit + 1), last)
+
+    @property
+    def earlier(self) -> int:
+        """How many turns there are before the page."""
+        return self.first - 1 if self.last else 0
+
+    def turns(self, ledger: Ledger) -> Iterator[Record]:
+        """The turns, a few at a time."""
+        if self.head is None:
+            return
+        for first in range(self.first, self.last + 1, _AT_ONCE):
+            yield from ledger.thread(self.head.turn.id, from_depth=first, limit=min(_AT_ONCE, self.last - first + 1))
 
 
 def _session(ledger: Ledger, text: str) -> SessionRow | None:
@@ -50,52 +103,50 @@ def _session(ledger: Ledger, text: str) -> SessionRow | None:
         return None
 
 
-def _show_turn(opened: Door, record: Record, detail: Detail) -> None:
+def _show_turn(opened: Door, ledger: Ledger, turn_id: str, detail: Detail, pager: bool | None) -> None:
+    record = ledger.get(turn_id)
     if opened.as_json:
         shapes.answer({"record": shapes.record(record)})
         return
-    screen = Screen()
-    print_turn(screen, record, detail)
-    screen.line()
-    print_facts(screen, record)
-
-
-def _show_session(opened: Door, ledger: Ledger, session: SessionRow, limit: int, detail: Detail) -> None:
-    aliases, subagents = ledger.aliases(session.label), ledger.subagents(session.label)
-    details, sources = details_of(ledger, session.label), captures_of(ledger, session.label)
-    head = None if session.thread_id is None else ledger.get(session.thread_id)
-    depth = 0 if head is None else head.turn.depth
-    turns = [] if head is None else ledger.thread(head.turn.id, from_depth=max(1, depth - limit + 1))
-    if opened.as_json:
-        shapes.answer(
-            {
-                "session": session,
-                "details": details,
-                "captures": [shapes.capture(each) for each in sources],
-                "aliases": aliases,
-                "subagents": subagents,
-                "depth": depth,
-                "turns": [shapes.record(record) for record in turns],
-            }
-        )
-        return
-    screen = Screen()
-    _print_session(screen, session, head)
-    _print_captured(screen, session, details, sources)
-    _print_relatives(screen, session, aliases, subagents)
-    if depth > len(turns):
-        earlier = f"⋮ {plural(depth - len(turns), 'earlier turn')}: ldg show {quoted(session.label)} --limit {depth}"
-        screen.line((earlier, "dim"))
+    with paged(is_wanted=pager) as screen:
+        print_turn(screen, record, detail, partial(changes_of, ledger))
         screen.line()
-    for at, record in enumerate(turns):
+        print_facts(screen, record)
+
+
+def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
+    shapes.answer(
+        {
+            "session": session,
+            "details": details_of(ledger, session.label),
+            "captures": [shapes.capture(each) for each in captures_of(ledger, session.label)],
+            "aliases": ledger.aliases(session.label),
+            "subagents": ledger.subagents(session.label),
+            "depth": 0 if page.head is None else page.head.turn.depth,
+            "turns": [shapes.record(record) for record in page.turns(ledger)],
+            "next": page.first if page.earlier else None,
+        }
+    )
+
+
+def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRow, page: _Page, detail: Detail) -> None:
+    _print_session(screen, session, page.head)
+    _print_captured(screen, session, details_of(ledger, session.label), captures_of(ledger, session.label))
+    _print_relatives(screen, session, ledger.aliases(session.label), ledger.subagents(session.label))
+    if page.earlier:
+        before = f"{opened.ldg} show {quoted(session.label)} --cursor {page.first}"
+        screen.line((f"⋮ {plural(page.earlier, 'earlier turn')}: {before}", "dim"))
+        screen.line()
+    for at, record in enumerate(page.turns(ledger)):
         if at:
             screen.line()
-        print_turn(screen, record, detail)
+        print_turn(screen, record, detail, partial(changes_of, ledger))
 
 
 def _print_session(screen: Screen, session: SessionRow, head: Record | None) -> None:
     turns = 0 if head is None else head.turn.depth
-    tokens = [] if head is None else [f"{number(head.turn.thread_tokens)} tokens"]
+    known = None if head is None else head.turn.thread_tokens
+    tokens = [] if known is None else [f"{number(known)} tokens"]
     said = [plural(turns, "turn"), *tokens, session.status, f"used {ago(session.updated_at)}"]
     screen.line((session.label, "bold green"), "  ", " · ".join(said))
 
@@ -128,6 +179,7 @@ def _print_relatives(screen: Screen, session: SessionRow, aliases: list[AliasRow
         status = f" ({session.task_status})" if session.task_status else ""
         screen.line((f"started by {session.parent_session_label}{task}{status}", "dim"))
     if subagents:
-        named = (row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents)
-        screen.line(("subagents ", "dim"), ", ".join(named))
+        named = [row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents[:_SUBAGENTS]]
+        more = f" and {len(subagents) - _SUBAGENTS} more: --json names them" if len(subagents) > _SUBAGENTS else ""
+        screen.line(("subagents ", "dim"), ", ".join(named) + more)
     screen.line()

@@ -11,6 +11,7 @@ from agents_ledger import config
 from agents_ledger.capture.catalog import problem_counts, seen_since
 from agents_ledger.capture.sync import Summary, Sync
 from agents_ledger.capture.watch import watch
+from agents_ledger.cli.completing import complete_formats
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.ending import INTERRUPTED
 from agents_ledger.cli.progress import transfer
@@ -43,7 +44,13 @@ def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
 
 @click.command()
 @click.option(
-    "--source", "sources", multiple=True, metavar="NAME", callback=_known, help="Only this agent's. May repeat."
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="NAME",
+    callback=_known,
+    shell_complete=complete_formats,
+    help="Only this agent's. May repeat.",
 )
 @click.option(
     "--path",

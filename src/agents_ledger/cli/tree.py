@@ -3,48 +3,56 @@
 import click
 
 from agents_ledger.cli import shapes
+from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.drawing import Line, drawn
-from agents_ledger.cli.screen import Part, Screen, cell_width, cut
+from agents_ledger.cli.options import print_more, with_pager
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut, paged
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.turns import mark_of
 from agents_ledger.cli.words import plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
+from agents_ledger.ledger.ledger import Tree
 
 _WORDS = 56
 _FEWEST_WORDS = 16
 _MARK_AND_ID = 11
+_TREES = 3
+_ABOVE = 5_000  # turns over the one that was asked for
+_MOST = 20_000  # turns of one tree
 
 
 @click.command()
-@click.argument("id", required=False)
+@click.argument("id", required=False, shell_complete=complete_ids)
 @click.option("--all", "whole", is_flag=True, help="Draw every turn; long straight runs are folded otherwise.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=3, show_default=True, help="Without ID: the newest N trees."
+    "--limit", type=click.IntRange(1, 1_000), default=_TREES, show_default=True, help="Without ID: the newest N trees."
 )
+@click.option("--cursor", default="~", show_default=False, metavar="ID", help="Without ID: the trees before this one.")
+@with_pager
 @door
-def tree(opened: Door, id: str | None, whole: bool, limit: int) -> None:  # noqa: A002 - its name on the screen
+def tree(opened: Door, id: str | None, whole: bool, limit: int, cursor: str, pager: bool | None) -> None:  # noqa: A002 - its name on the screen
     """The tree that ID (a session or a turn) belongs to; without ID, the newest trees.
 
     The thread of ID goes straight down, side branches are indented.
     """
     with opened.reading() as ledger:
-        roots = ledger.roots(limit + 1) if id is None else [_turn(ledger, id)]
-        trees = [ledger.tree(root) for root in roots[:limit]]
+        roots = ledger.roots(limit + 1, before=cursor.upper()) if id is None else [_turn(ledger, id)]
+        following = roots[limit - 1] if len(roots) > limit else None
+        trees = [ledger.tree(root, above=_ABOVE, limit=_MOST) for root in roots[:limit]]
     if opened.as_json:
-        shapes.answer({"trees": [shapes.tree(each) for each in trees], "more": len(roots) > limit})
+        shapes.answer({"trees": [shapes.tree(each) for each in trees], "next": following})
         return
-    screen = Screen()
-    if not trees:
-        screen.line("There are no turns yet. `ldg demo` makes some to look at.")
-    for at, (root, each) in enumerate(zip(roots, trees, strict=False)):
-        if at:
-            screen.line()
-        _print(screen, drawn(each, through=root if id else None, whole=whole))
-    if len(roots) > limit:
-        screen.line()
-        screen.line((f"more trees: ldg tree --limit {limit * 10}", "dim"))
+    with paged(is_wanted=pager) as screen:
+        if not trees:
+            screen.line(f"There are no turns yet. `{opened.ldg} demo` makes some to look at.")
+        for at, (root, each) in enumerate(zip(roots, trees, strict=False)):
+            if at:
+                screen.line()
+            _print_tree(screen, opened, each, root if id else None, whole=whole)
+        if following:
+            print_more(screen, opened, "tree", *([f"--limit {limit}"] if limit != _TREES else []), cursor=following)
 
 
 def _turn(ledger: Ledger, text: str) -> str:
@@ -56,6 +64,16 @@ def _turn(ledger: Ledger, text: str) -> str:
     if found is None:
         raise NotFound(f"session {text!r} has no turns yet: there is nothing to draw")
     return found
+
+
+def _print_tree(screen: Screen, opened: Door, found: Tree, through: str | None, *, whole: bool) -> None:
+    if found.first > 1:
+        top = found.nodes[0].parent_turn_id or ""
+        above = f"⋮ {plural(found.first - 1, 'turn')} above: {opened.ldg} tree {top}"
+        screen.line((above, "dim"))
+    _print(screen, drawn(found, through=through, whole=whole))
+    if len(found.nodes) == _MOST:
+        screen.line((f"⋮ only {_MOST:,} turns of this tree are drawn: name a turn to see what is around it", "dim"))
 
 
 def _print(screen: Screen, lines: list[Line]) -> None:

@@ -1,15 +1,20 @@
 """A turn on the screen: who said what, which tools ran, what it cost."""
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
-from agents_ledger.cli.calls import print_call, print_parts
+from agents_ledger.cli.calls import Changes, print_call, print_parts
+from agents_ledger.cli.folding import folded, thing
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.words import clock, number, plural, short, took
+from agents_ledger.ledger.context import in_order
+from agents_ledger.model.pieces import Piece, pieces
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
 
 INDENT = 4
+_THOUGHT_LINES = 2
+_OWN_LINES = 30  # of what a person wrote, or pasted
+_OWN_WIDTH = 4000
+_GIVEN_LINES = 6  # of what programs put in: system prompts, contexts, reminders
 _STYLES = {"user": "bold yellow", "assistant": "bold cyan", "system": "bold magenta"}
 MARKS = {"failed": ("✗", "bold red"), "pending": ("◌", "bold yellow"), "streaming": ("◌", "bold yellow")}
 
@@ -30,33 +35,79 @@ def mark_of(status: str, turn_type: str, *, is_head: bool = False) -> tuple[str,
     return ("●", "bold green") if is_head else ("○", "")
 
 
-def print_turn(screen: Screen, record: Record, detail: Detail) -> None:
+def print_turn(screen: Screen, record: Record, detail: Detail, changes: Changes) -> None:
     """One turn as a conversation."""
-    turn = record.turn
-    screen.line(mark_of(turn.status, turn.turn_type), " ", (short(turn.id), "bold"), "  ", (_headline(turn), "dim"))
+    print_headline(screen, record.turn)
     if record.compaction is not None:
-        _print_compaction(screen, record.compaction)
-    for part in in_order(record):
+        print_compaction(screen, record.compaction)
+    own = _own_calls(record)
+    for part in in_order(record.messages, record.calls):
         if isinstance(part, MessageRow):
-            _print_message(screen, record, part, detail)
-        else:
-            print_call(screen, part, full=detail.full)
+            _print_said(screen, record, part, detail, own[part.id], changes)
+        elif part.message_id not in own:
+            print_call(screen, part, changes(part), full=detail.full)
+    print_error(screen, record.turn)
+
+
+def print_headline(screen: Screen, turn: TurnRow) -> None:
+    """A turn's sign, its id, when it was, what it cost."""
+    screen.line(mark_of(turn.status, turn.turn_type), " ", (short(turn.id), "bold"), "  ", (_headline(turn), "dim"))
+
+
+def print_error(screen: Screen, turn: TurnRow) -> None:
+    """Why a turn failed."""
     if turn.error is not None:
         screen.line("  ", ("failed", "bold red"))
         screen.block(turn.error, indent=INDENT, style="red")
 
 
-def in_order(record: Record) -> Iterator[MessageRow | CallRow]:
-    """Messages and calls as they came: a call follows the message that asked for it, or stands by its time."""
-    ids = {message.id for message in record.messages}
-    loose = [call for call in record.calls if call.message_id not in ids]
-    for message in record.messages:
-        if message.role not in ("system", "user"):
-            yield from (call for call in loose if call.started_at <= message.created_at)
-            loose = [call for call in loose if call.started_at > message.created_at]
-        yield message
-        yield from (call for call in record.calls if call.message_id == message.id)
-    yield from loose
+def print_message(screen: Screen, record: Record, row: MessageRow, detail: Detail) -> None:
+    """A message without its calls."""
+    _print_said(screen, record, row, detail, [], lambda _: [])
+
+
+def _own_calls(record: Record) -> dict[str, list[CallRow]]:
+    found: dict[str, list[CallRow]] = {row.id: [] for row in record.messages}
+    for call in record.calls:
+        if call.message_id in found:
+            found[call.message_id].append(call)
+    return found
+
+
+def _print_said(
+    screen: Screen, record: Record, row: MessageRow, detail: Detail, calls: list[CallRow], changes: Changes
+) -> None:
+    """A message with its calls, where they were made."""
+    name: list[Part] = ["  ", (row.role, _STYLES.get(row.role, "bold"))]
+    if row.source and row.source != "human":
+        name.append((f" ({row.source})", "dim"))
+    left, parts = dict(enumerate(calls)), pieces(row)
+    if row.role != "assistant" or any(piece.kind != "call" for piece in parts):
+        screen.line(*name)
+    for piece in parts:
+        if piece.kind != "call":
+            _print_piece(screen, row, piece, detail)
+        elif (call := left.pop(piece.at, None)) is not None:
+            print_call(screen, call, changes(call), full=detail.full)
+    print_parts(screen, record, row.id, full=detail.full)
+    for call in left.values():
+        print_call(screen, call, changes(call), full=detail.full)
+
+
+def _print_piece(screen: Screen, row: MessageRow, piece: Piece, detail: Detail) -> None:
+    if piece.kind == "thinking":
+        lines = None if detail.thinking or detail.full else _THOUGHT_LINES
+        thought = folded(piece.text.strip("\n"), lines, "--thinking shows them")
+        screen.block("┊ " + thought.replace("\n", "\n┊ "), indent=INDENT, style="italic dim")
+    elif piece.kind == "thing":
+        place = f"in the evidence at {row.evidence}; `ldg export {row.id}` has it" if row.evidence else "not kept"
+        known = thing(piece.facts) or str(piece.facts.get("type") or "something")
+        screen.line(" " * INDENT, (f"[{known}]", "magenta"), (f"  {place}", "dim"))
+    elif row.role == "assistant":
+        screen.markdown(piece.text, indent=INDENT)
+    else:
+        lines = _OWN_LINES if row.role == "user" and row.source in (None, "human") else _GIVEN_LINES
+        screen.block(folded(piece.text, None if detail.full else lines, width=_OWN_WIDTH), indent=INDENT)
 
 
 def print_facts(screen: Screen, record: Record) -> None:
@@ -112,23 +163,10 @@ def _token_facts(turn: TurnRow) -> str | None:
     return " · ".join(known) or None
 
 
-def _print_compaction(screen: Screen, row: CompactionRow) -> None:
+def print_compaction(screen: Screen, row: CompactionRow) -> None:
+    """The summary that stands for earlier turns."""
     counted = "" if row.turns_summarized is None else f" of {plural(row.turns_summarized, 'turn')}"
     kept = f", kept from {short(row.first_kept_turn_id)}" if row.first_kept_turn_id else ""
     why = f" ({row.trigger})" if row.trigger else ""
     screen.line("  ", (f"summary{counted}{kept}{why}", "bold magenta"))
-    screen.block(row.summary, indent=INDENT)
-
-
-def _print_message(screen: Screen, record: Record, row: MessageRow, detail: Detail) -> None:
-    name: list[Part] = ["  ", (row.role, _STYLES.get(row.role, "bold"))]
-    if row.source and row.source != "human":
-        name.append((f" ({row.source})", "dim"))
-    if row.thinking and not detail.thinking:
-        name.append((f"  thought {plural(len(row.thinking.split()), 'word')}, --thinking shows them", "dim"))
-    screen.line(*name)
-    if row.thinking and detail.thinking:
-        screen.block(row.thinking, indent=INDENT, style="italic dim")
-    if row.content:
-        screen.block(row.content, indent=INDENT)
-    print_parts(screen, record, row.id, full=detail.full)
+    screen.markdown(row.summary, indent=INDENT)

@@ -1,6 +1,8 @@
 """What an agent would see at a turn: system prompt, summary, kept turns, query. Nothing of other branches."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
@@ -70,21 +72,20 @@ def as_text(context: Context) -> str:
 
 
 def in_order(messages: list[MessageRow], calls: list[CallRow]) -> list[MessageRow | CallRow]:
-    """Messages with their tool calls behind them; a call without a message by its time."""
-    steps: list[MessageRow | CallRow] = list(messages)
+    """Messages with their tool calls behind them; a call without a message by its time. Calls keep their order."""
+    places = {row.id: at for at, row in enumerate(messages)}
+    earliest = list(accumulate(reversed([row.created_at for row in messages]), min))[::-1]  # from each message on
+    behind: list[list[CallRow]] = [[] for _ in range(len(messages) + 1)]
+    at = -1
     for call in calls:
-        owners = [
-            at
-            for at, step in enumerate(steps)
-            if (isinstance(step, CallRow) and step.sequence < call.sequence)
-            or (isinstance(step, MessageRow) and _comes_before(step, call))
-        ]
-        steps.insert(owners[-1] + 1 if owners else 0, call)
+        loose = call.message_id is None
+        own = bisect_right(earliest, call.started_at) - 1 if loose else places.get(call.message_id or "", -1)
+        at = max(at, own)
+        behind[at + 1].append(call)
+    steps: list[MessageRow | CallRow] = list(behind[0])
+    for message, following in zip(messages, behind[1:], strict=True):
+        steps += [message, *following]
     return steps
-
-
-def _comes_before(message: MessageRow, call: CallRow) -> bool:
-    return message.id == call.message_id if call.message_id else message.created_at <= call.started_at
 
 
 def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[ContextTurn]:

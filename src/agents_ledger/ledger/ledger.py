@@ -15,6 +15,7 @@ from agents_ledger.ledger import (
     lease,
     moves,
     records,
+    replay,
     search,
     sessions,
     threads,
@@ -28,7 +29,7 @@ from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.model.texts import read_json
-from agents_ledger.store import Database, Tx
+from agents_ledger.store import ALL, Database, Tx
 
 
 class Ledger:
@@ -212,7 +213,7 @@ class Ledger:
 
         `project` is a working folder, or the last part of its path.
         """
-        at, label = after or (None, "")
+        at, label = after or (ALL, "")
         with self.database.read() as tx:
             found = tx.rows(
                 "session_list",
@@ -249,11 +250,11 @@ class Ledger:
                 move = tx.first("head_at_time", label=found.label, at=at)
             return None if move is None else str(move[2])
 
-    def history(self, session: str) -> list[MoveRow]:
-        """Every movement of a session's pointer, oldest first."""
+    def history(self, session: str, *, after: int = 0, limit: int = ALL) -> list[MoveRow]:
+        """Every movement of a session's pointer, oldest first; a page: those after a number."""
         with self.database.read() as tx:
             label = sessions.require(tx, session).label
-            return [MoveRow(*row) for row in tx.rows("moves_of", label=label)]
+            return [MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
 
     def aliases(self, session: str) -> list[AliasRow]:
         """The other keys of a session."""
@@ -298,27 +299,33 @@ class Ledger:
         with self.database.read() as tx:
             return [TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
-    def tree(self, turn_id: str) -> "Tree":
-        """The whole tree that a turn belongs to, and the sessions that point into it."""
+    def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "Tree":
+        """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
         with self.database.read() as tx:
-            root = records.read_turn(tx, turn_id).root_id
-            nodes = [Node(*row) for row in tx.rows("tree_turns", root_id=root)]
-            return Tree(root, nodes, [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=root)])
+            turn = records.read_turn(tx, turn_id)
+            first = max(1, turn.depth - above)
+            nodes = [Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)]
+            heads = [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=turn.root_id)]
+            return Tree(turn.root_id, nodes, heads, first)
 
-    def roots(self, limit: int = 50) -> list[str]:
-        """The first turns of all trees, newest first."""
+    def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
+        """The first turns of all trees, newest first; a page: those before one."""
         with self.database.read() as tx:
-            return [row[0] for row in tx.rows("roots", limit=limit)]
+            return [row[0] for row in tx.rows("roots", limit=limit, before=before)]
 
-    def including(self, turn_id: str) -> list[str]:
-        """Every session that has ever had a turn in its thread."""
+    def including(self, turn_id: str, *, after: str = "", limit: int = ALL) -> list[str]:
+        """Every session that has ever had a turn in its thread, by name; a page: those after a label."""
         with self.database.read() as tx:
-            return threads.including(tx, turn_id)
+            return threads.including(tx, turn_id, after, limit)
 
     def context(self, turn_id: str, query: str | None = None) -> context.Context:
         """What an agent would see after a turn."""
         with self.database.read() as tx:
             return context.assemble(tx, turn_id, query)
+
+    def replay(self, turn_id: str, first: int | None = None) -> replay.Replay:
+        """A thread once more, as it happened, event by event, from a depth on; moves nothing."""
+        return replay.replay(self.database, turn_id, first)
 
     def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
@@ -402,11 +409,12 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """All turns of a tree, parents first, and (label, head) of the sessions in it."""
+    """The turns of a tree from a depth on, parents first, and (label, head) of the sessions in it."""
 
     root_id: str
     nodes: list[Node]
     heads: list[tuple[str, str]]
+    first: int = 1
 
 
 def _asked(query: str | Message | tuple[Message, ...] | None) -> tuple[Message, ...]:

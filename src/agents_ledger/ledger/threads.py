@@ -9,7 +9,7 @@ from agents_ledger.ledger import sessions
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.ids import LENGTH, is_ulid
 from agents_ledger.model.rows import TurnRow
-from agents_ledger.store import Tx
+from agents_ledger.store import ALL, Tx
 
 _SHORTEST = 4
 
@@ -40,10 +40,10 @@ def is_ancestor(tx: Tx, turn_id: str, of: str) -> bool:
     return ancestor_at(tx, of, depth) == turn_id
 
 
-def including(tx: Tx, turn_id: str) -> list[str]:
-    """Every session that has ever had a turn in its thread."""
+def including(tx: Tx, turn_id: str, after: str = "", limit: int = ALL) -> list[str]:
+    """Every session that has ever had a turn in its thread; a page: those after a label."""
     read_turn(tx, turn_id)
-    return [row[0] for row in tx.rows("sessions_including", id=turn_id)]
+    return [row[0] for row in tx.rows("sessions_including", id=turn_id, after=after, limit=limit)]
 
 
 def find(tx: Tx, text: str) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from agents_ledger.errors import BadInput, LedgerError, StoreBusy, StoreError
 
 Row = tuple[Any, ...]
+ALL = 2**62  # as a limit: everything
 T = TypeVar("T")
 
 

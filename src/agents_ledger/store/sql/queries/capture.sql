@@ -173,10 +173,11 @@ ON CONFLICT (path, place, code, detail) DO NOTHING;
 DELETE FROM problems WHERE path = :path AND code = :code;
 
 -- name: problem_list
--- What was wrong, in the order of paths, after the first ones.
+-- What was wrong, in the order of paths, after one of them.
 SELECT path, place, code, detail, capture_id, seen_at FROM problems
-WHERE (CAST(:code AS TEXT) IS NULL OR code = :code)
-ORDER BY path, place, code, detail LIMIT :limit OFFSET :after;
+WHERE (path, place, code, detail) > (:after_path, :after_place, :after_code, :after_detail)
+    AND (CAST(:code AS TEXT) IS NULL OR code = :code)
+ORDER BY path, place, code, detail LIMIT :limit;
 
 -- name: problem_counts
 SELECT code, count(*) FROM problems GROUP BY code ORDER BY count(*) DESC, code;

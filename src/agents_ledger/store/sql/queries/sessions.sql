@@ -47,9 +47,9 @@ SELECT coalesce(max(seq), 0) FROM log;
 INSERT INTO log (seq, kind, ref, at, body, leaf) VALUES (:seq, :kind, :ref, :at, :body, :leaf);
 
 -- name: moves_of
--- A session's whole history, oldest first.
+-- A session's history, oldest first. A page: the moves after one.
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
-FROM session_history WHERE session_label = :label ORDER BY id;
+FROM session_history WHERE session_label = :label AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: head_at_time
 -- Where a session pointed at a time, as claimed by the clock: the latest (time, number) up to it.
@@ -70,9 +70,13 @@ FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_detail
 WHERE (CAST(:status AS TEXT) IS NULL OR s.status = :status)
     AND (CAST(:origin AS TEXT) IS NULL OR s.origin = :origin)
     AND (CAST(:project AS TEXT) IS NULL OR d.project = :project OR d.project LIKE :project_end ESCAPE '!')
-    AND (CAST(:before_at AS INTEGER) IS NULL OR s.updated_at < :before_at
-        OR (s.updated_at = :before_at AND s.label > :after_label))
+    AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.label > :after_label)
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
+
+-- name: labels_from
+-- Labels between two, with the titles of their sessions.
+SELECT s.label, d.title FROM sessions s LEFT JOIN session_details d ON d.session_label = s.label
+WHERE s.label >= :first AND s.label < :last ORDER BY s.label LIMIT :limit;
 
 -- name: newest_labels
 SELECT label FROM sessions ORDER BY updated_at DESC, label LIMIT :limit;

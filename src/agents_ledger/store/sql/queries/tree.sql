@@ -107,7 +107,7 @@ WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through AND a.depth =
 
 -- name: sessions_including
 -- Every session that has ever had a turn in its thread: those whose head lies behind it, and those that left it
--- by a move (the few rewinds). Walks segments, not turns.
+-- by a move (the few rewinds). Walks segments, not turns. A page: the labels after one.
 WITH RECURSIVE reach(segment_id, from_depth) AS (
     SELECT segment_id, depth FROM turns WHERE id = :id
     UNION ALL
@@ -115,11 +115,12 @@ WITH RECURSIVE reach(segment_id, from_depth) AS (
         ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
 SELECT s.label FROM sessions s JOIN turns t ON t.id = s.thread_id
     JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
+WHERE s.label > :after
 UNION
 SELECT h.session_label FROM session_history h JOIN turns t ON t.id = h.from_thread_id
     JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
-WHERE h.reason IN ('rewind', 'merge', 'import')
-ORDER BY 1;
+WHERE h.reason IN ('rewind', 'merge', 'import') AND h.session_label > :after
+ORDER BY 1 LIMIT :limit;
 
 -- name: left_last
 -- Of the turns that a session pointed at and that lie ahead of a turn: the one that it had last.
@@ -142,7 +143,7 @@ WHERE p.id = :id
 ORDER BY 1;
 
 -- name: tree_turns
--- Every turn of a tree, parents before children, with the words that it began with.
+-- The turns of a tree from a depth on, parents before children, with the words that each began with.
 SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.tool_call_count, t.depth,
     t.segment_id,
     coalesce(
@@ -152,11 +153,26 @@ SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.t
         (SELECT substr(m.content, 1, 200) FROM messages m
          WHERE m.turn_id = t.id AND m.content IS NOT NULL AND m.role <> 'system' ORDER BY m.sequence LIMIT 1),
         (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id)) AS opening
-FROM segments s JOIN turns t ON t.segment_id = s.id WHERE s.root_id = :root_id ORDER BY t.depth, t.id;
+FROM (SELECT t.id AS turn_id FROM segments s JOIN turns t ON t.segment_id = s.id
+      WHERE s.root_id = :root_id AND t.depth >= :first ORDER BY t.depth, t.id LIMIT :limit) AS page
+JOIN turns t ON t.id = page.turn_id ORDER BY t.depth, t.id;
 
 -- name: roots
--- The trees, newest first.
-SELECT t.id FROM turns t WHERE t.parent_turn_id IS NULL ORDER BY t.id DESC LIMIT :limit;
+-- The trees, newest first, before one. By segments: there are fewer of them than turns.
+SELECT DISTINCT root_id FROM segments WHERE root_id < :before ORDER BY root_id DESC LIMIT :limit;
+
+-- name: turns_from
+-- Turns whose ids lie between two, the newest first, with the words that they began with.
+SELECT t.id, (SELECT substr(m.content, 1, 80) FROM messages m WHERE m.turn_id = t.id AND m.role = 'user'
+    ORDER BY m.sequence DESC LIMIT 1)
+FROM turns t WHERE t.id >= :first AND t.id < :last ORDER BY t.id DESC LIMIT :limit;
+
+-- name: turns_ending
+-- Of the newest turns, those whose last eight characters begin like this.
+SELECT t.id, (SELECT substr(m.content, 1, 80) FROM messages m WHERE m.turn_id = t.id AND m.role = 'user'
+    ORDER BY m.sequence DESC LIMIT 1)
+FROM (SELECT id FROM turns ORDER BY id DESC LIMIT 5000) AS t
+WHERE substr(t.id, 19, 8) LIKE :pattern ORDER BY t.id DESC LIMIT :limit;
 
 -- name: turns_like
 -- Ids by their beginning or their end (people copy either).

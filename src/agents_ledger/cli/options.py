@@ -1,0 +1,37 @@
+"""Options that several commands have. Loads nothing but click."""
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from agents_ledger.cli.door import Door
+    from agents_ledger.cli.screen import Screen
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+with_pager: Callable[[F], F] = click.option(
+    "--pager/--no-pager",
+    default=None,
+    help="Through $PAGER (else less), or not; by default if a terminal is too small for it.",
+)
+
+
+def with_limit(what: str, default: int = 50) -> Callable[[F], F]:
+    """`--limit`: how much of a list is on a page."""
+    return click.option(
+        "--limit", type=click.IntRange(1, 10_000), default=default, show_default=True, help=f"{what} on a page."
+    )
+
+
+with_cursor: Callable[[F], F] = click.option(
+    "--cursor", metavar="CURSOR", help="The next page: the cursor that the last one ended with."
+)
+
+
+def print_more(screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str) -> None:
+    """The command that shows the next page of a list."""
+    screen.line()
+    screen.line(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor)]))

@@ -1,0 +1,41 @@
+"""The last guard in front of a terminal, whatever draws on it. Loaded for terminals only.
+
+Texts are cleaned before they are drawn; but parsing can make new characters (`&#x202e;` in markdown is a bidi
+override), and rich can make links, which a terminal would follow to wherever they lead.
+"""
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.theme import Theme
+
+from agents_ledger.cli.terminal import clean
+
+THEME = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold",
+        "markdown.block_quote": "dim",
+        "markdown.link": "underline",
+        "markdown.link_url": "dim",
+        "markdown.item.bullet": "dim",
+        "markdown.item.number": "dim",
+        "markdown.hr": "dim",
+    }
+)
+
+
+class Safe:
+    """Whatever is drawn, without anything that acts: no links, no controls, every character shown."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            if not segment.control:
+                style = segment.style
+                plain = style.update_link(None) if style is not None and style.link is not None else style
+                yield Segment(clean(segment.text), plain)
