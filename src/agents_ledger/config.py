@@ -50,6 +50,16 @@ def is_debugging() -> bool:
     return bool(os.environ.get(_DEBUG))
 
 
+def is_completing() -> bool:
+    """Whether a shell asks what could be typed next."""
+    return "_LDG_COMPLETE" in os.environ
+
+
+def completion_line() -> tuple[str, str]:
+    """What was typed so far in bash, and the characters that it takes for the end of a word."""
+    return os.environ.get("LDG_LINE", ""), os.environ.get("LDG_BREAKS", "")
+
+
 def pager() -> str:
     """The command that long output goes through (`PAGER`); nothing where a terminal can't page."""
     return "" if os.environ.get("TERM") in ("dumb", "unknown") else os.environ.get("PAGER", "less")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from agents_ledger.cli.folding import folded, readable, uncoloured
 from agents_ledger.cli.screen import Part, Screen, cell_width, cut
-from agents_ledger.cli.words import took
+from agents_ledger.cli.words import plural, took
 from agents_ledger.model.changes import Change
 from agents_ledger.model.rows import CallRow, CodeBlockRow, FileRow, LintRow, Record
 
@@ -36,12 +36,13 @@ def print_call(screen: Screen, call: CallRow, changes: list[Change], *, full: bo
     if not full:
         taken = sum(cell_width(part if isinstance(part, str) else part[0]) for part in (*head, *tail)) + 2
         room = max((screen.width or _PIPE_WIDTH) - taken, _FEWEST)
-        head += ["  ", (cut(_asked(call.params_json), room), "")]
+        head += ["  ", cut(_named(changes) or _asked(call.params_json), room)]
     screen.line(*head, *tail)
     if full:
         _print_params(screen, call, None)
     print_changes(screen, changes, None if full else _DIFF_LINES)
-    print_outcome(screen, call, None if full else 1 if changes else _LINES)
+    if full or not changes or call.error is not None:
+        print_outcome(screen, call, None if full else _LINES)
 
 
 def print_asked(screen: Screen, call: CallRow, changes: list[Change], lines: int | None) -> None:
@@ -64,9 +65,9 @@ def print_answered(screen: Screen, call: CallRow, lines: int | None) -> None:
 def print_outcome(screen: Screen, call: CallRow, lines: int | None) -> None:
     """The result of a call, its error, the session that it started."""
     if call.error is not None:
-        screen.block(_arrow(folded(uncoloured(call.error), lines)), indent=_INDENT, style="red")
+        screen.block(folded(uncoloured(call.error), lines), indent=_INDENT, style="red", first="→ ", rest="  ")
     if call.result_json is not None and (result := uncoloured(readable(call.result_json))):
-        screen.block(_arrow(folded(result, lines)), indent=_INDENT, style="dim")
+        screen.block(folded(result, lines), indent=_INDENT, style="dim", first="→ ", rest="  ")
     if call.spawned_session_label is not None:
         screen.line(("      started subagent ", "dim"), (call.spawned_session_label, "bold green"))
 
@@ -75,20 +76,20 @@ def print_changes(screen: Screen, changes: list[Change], lines: int | None) -> N
     """What a call changed: each file with its diff."""
     for change in changes:
         moved = f" → {change.moved_to}" if change.moved_to else ""
-        counted = "  ".join(f"{sign}{count}" for sign, count in (("+", change.added), ("-", change.removed)) if count)
-        screen.line(
-            " " * _INDENT, (f"{change.kind} ", "dim"), (f"{change.path}{moved}", "bold"), (f"  {counted}", "dim")
-        )
+        counts = ((f"  +{change.added:,}", "green", change.added), (f"  -{change.removed:,}", "red", change.removed))
+        counted: list[Part] = [(text, style) for text, style, count in counts if count]
+        screen.line(" " * _INDENT, (f"{change.kind} ", "dim"), (f"{change.path}{moved}", "bold"), *counted)
         shown = change.lines if lines is None else change.lines[:lines]
         screen.diff(shown, indent=_INDENT)
         if len(shown) < len(change.lines):
-            screen.line((f"{' ' * _INDENT}⋮ {len(change.lines) - len(shown):,} more lines, --full shows them", "dim"))
+            more = plural(len(change.lines) - len(shown), "more line")
+            screen.line((f"{' ' * _INDENT}⋮ {more}, --full shows them", "dim"))
 
 
-def print_parts(screen: Screen, record: Record, message_id: str, *, full: bool) -> None:
-    """What hangs on a message: files, lints, code blocks."""
+def print_parts(screen: Screen, record: Record, message_id: str, *, with_touched: bool, full: bool) -> None:
+    """What hangs on a message: files (`with_touched`: also those that its calls name anyway), lints, code blocks."""
     for file in record.files:
-        if file.message_id == message_id:
+        if file.message_id == message_id and (with_touched or file.kind not in ("read", "written")):
             _print_file(screen, file)
     for lint in record.lints:
         if lint.message_id == message_id:
@@ -96,6 +97,10 @@ def print_parts(screen: Screen, record: Record, message_id: str, *, full: bool) 
     for block in record.codeblocks:
         if block.message_id == message_id:
             _print_code(screen, block, full=full)
+
+
+def _named(changes: list[Change]) -> str:
+    return ", ".join(change.path for change in changes)
 
 
 def _asked(params_json: str) -> str:
@@ -130,11 +135,6 @@ def _print_params(screen: Screen, call: CallRow, lines: int | None) -> None:
 def _outcome_words(call: CallRow) -> str:
     lasted = took(call.started_at, call.completed_at)
     return " · ".join(part for part in (call.status if call.status != "completed" else None, lasted) if part)
-
-
-def _arrow(text: str) -> str:
-    """An outcome, told apart from what was asked."""
-    return "→ " + text.replace("\n", "\n  ")
 
 
 def _print_file(screen: Screen, file: FileRow) -> None:

@@ -42,7 +42,13 @@ def captures(opened: Door, form: str | None, limit: int, cursor: int) -> None:
         screen.line(f"Nothing was captured yet. `{opened.ldg} sync` captures the agents' sessions.")
         return
     columns = ("ID", "FORMAT", "KIND", "GEN", "STATE", "SIZE", "DIGEST", "SEEN", "PATH")
-    screen.table(columns, [_capture_row(each, screen) for each in page], right=("ID", "GEN", "SIZE"))
+    screen.table(
+        columns,
+        [_capture_row(each, screen) for each in page],
+        right=("ID", "GEN", "SIZE"),
+        cut=("PATH",),
+        optional=("DIGEST", "KIND"),
+    )
     if following:
         print_more(screen, opened, "captures", *([f"--format {quoted(form)}"] if form else []), cursor=str(following))
 
@@ -68,7 +74,12 @@ def problems(opened: Door, code: str | None, limit: int, cursor: str | None) -> 
         return
     screen.line(", ".join(f"{number(count)} {name}" for name, count in counts.items()))
     screen.line()
-    screen.table(("CODE", "BYTE", "DETAIL", "PATH"), [_problem_row(each, screen) for each in page], right=("BYTE",))
+    screen.table(
+        ("CODE", "BYTE", "DETAIL", "PATH"),
+        [_problem_row(each, screen) for each in page],
+        right=("BYTE",),
+        cut=("DETAIL", "PATH"),
+    )
     if following:
         print_more(screen, opened, "problems", *([f"--code {code}"] if code else []), cursor=following)
     screen.line()

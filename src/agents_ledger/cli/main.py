@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from agents_ledger import config
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.lazy import LazyGroup, Section
 
@@ -72,6 +73,10 @@ class Ldg(LazyGroup):
     def _ended(self, given: list[str], prog_name: str, extra: dict[str, Any]) -> int:
         """The exit code, after everything is said."""
         extra["standalone_mode"] = False
+        if config.is_completing():
+            from agents_ledger.cli import bash  # noqa: PLC0415 - only when a shell asks
+
+            bash.register()
         try:
             code = super().main(args=given, prog_name=prog_name, **extra)
         except BrokenPipeError:

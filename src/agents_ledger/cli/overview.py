@@ -9,6 +9,7 @@ from agents_ledger.errors import NotFound
 from agents_ledger.ledger import Ledger
 
 _NEWEST = 5
+_LOOKED_AT = 50  # of which those without turns are left out
 
 
 def overview(opened: Door) -> None:
@@ -47,7 +48,8 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     if not counts["sessions"]:
         _print_next(screen, ldg, _EMPTY)
         return
-    found = ledger.sessions(limit=_NEWEST)
+    newest = ledger.sessions(limit=_LOOKED_AT)
+    found = [line for line in newest if line.depth][:_NEWEST] or newest[:_NEWEST]
     print_sessions(screen, found)
     screen.line()
     label = quoted(found[0].session.label)

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, ImageItem, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from agents_ledger.cli.safe import Prefixed
 from agents_ledger.cli.terminal import clean
 from agents_ledger.model.changes import Line
 
@@ -39,16 +40,12 @@ def language_of(path: str, text: str) -> str:
 
 def diff(lines: Sequence[Line], indent: int) -> RenderableType:
     """The lines of a diff."""
-    drawn = Text(no_wrap=False)
-    for at, line in enumerate(lines):
-        drawn.append(("\n" if at else "") + diff_line(line), style=_STYLES.get(line.sign, "dim"))
-    return Padding(drawn, (0, 0, 0, indent))
-
-
-def diff_line(line: Line) -> str:
-    """A line of a diff as text."""
-    text = clean(line.text).replace("\n", " ").replace("\t", "    ")
-    return f"⋯ {text}".rstrip() if line.sign == "@" else f"{line.sign} {text}"
+    drawn = []
+    for line in lines:
+        text = Text(clean(line.text).replace("\n", " ").replace("\t", "    "), style=_STYLES.get(line.sign, "dim"))
+        sign = "⋯" if line.sign == "@" else line.sign
+        drawn.append(Prefixed(text, f"{' ' * indent}{sign} ", f"{' ' * indent}  "))
+    return Group(*drawn)
 
 
 class _LeftHeading(Heading):

@@ -4,6 +4,7 @@ Texts are cleaned before they are drawn; but parsing can make new characters (`&
 override), and rich can make links, which a terminal would follow to wherever they lead.
 """
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.theme import Theme
@@ -39,3 +40,20 @@ class Safe:
                 style = segment.style
                 plain = style.update_link(None) if style is not None and style.link is not None else style
                 yield Segment(clean(segment.text), plain)
+
+
+class Prefixed:
+    """Something drawn with a few characters before each of its lines: others before the first than before the rest."""
+
+    def __init__(self, inner: RenderableType, first: str, rest: str) -> None:
+        self._inner = inner
+        self._first = first
+        self._rest = rest
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = max(options.max_width - max(cell_len(self._first), cell_len(self._rest)), 1)
+        dim = console.get_style("dim")
+        for at, line in enumerate(console.render_lines(self._inner, options.update(width=width), pad=False)):
+            yield Segment(self._rest if at else self._first, dim)
+            yield from line
+            yield Segment.line()

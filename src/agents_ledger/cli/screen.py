@@ -24,6 +24,8 @@ Part = str | tuple[str, str]
 
 
 _LONGEST_MARKDOWN = 200_000  # characters; above, parsing takes longer than anybody waits
+_GAP = 2  # between the columns of a table
+_LEAST = 16  # what a column that is cut keeps, before others make way for it
 _FLAT = str.maketrans({"\n": " ", "\t": " "})
 
 
@@ -51,15 +53,16 @@ class Screen:
             else:
                 self._put(_text(_cleaned(parts, _spaced)), is_cut=True)
 
-    def block(self, text: str, *, indent: int = 0, style: str = "") -> None:
-        """A text of several lines; on a terminal wrapped at its width."""
+    def block(self, text: str, *, indent: int = 0, style: str = "", first: str = "", rest: str = "") -> None:
+        """A text of several lines, on a terminal wrapped at its width; `first` and `rest` stand before the lines."""
         if self._console is None:
-            for line in clean(text).splitlines() or [""]:
-                sys.stdout.write((" " * indent + line).rstrip() + "\n")
+            for at, line in enumerate(clean(text).splitlines() or [""]):
+                sys.stdout.write((" " * indent + (rest if at else first) + line).rstrip() + "\n")
             return
-        from rich.padding import Padding  # noqa: PLC0415 - terminals only
+        from agents_ledger.cli.safe import Prefixed  # noqa: PLC0415 - terminals only
 
-        self._put(Padding(_text([(clean(text), style)]), (0, 0, 0, indent)))
+        shown = _text([(clean(text), style)])
+        self._put(Prefixed(shown, " " * indent + first, " " * indent + rest))
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """A text with markdown in it: drawn on a terminal, as it is in a pipe."""
@@ -96,8 +99,14 @@ class Screen:
         *,
         right: Collection[str] = (),
         wrapped: Collection[str] = (),
+        cut: Collection[str] = (),
+        optional: Sequence[str] = (),
     ) -> None:
-        """Rows under names; `right` are columns of numbers, `wrapped` those that no terminal may cut."""
+        """Rows under names; `right` are columns of numbers.
+
+        Where a terminal is too small, the `optional` columns make way, one after the other; then those in `cut` are
+        cut, and those in `wrapped` go on in the next line.
+        """
         cells = [_cleaned(row, one_line) for row in rows]
         names = [one_line(name) for name in columns]
         if self._console is None:
@@ -107,14 +116,20 @@ class Screen:
             return
         from rich.table import Table  # noqa: PLC0415 - terminals only
 
-        drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-        for given, name in zip(columns, names, strict=True):
-            side: Literal["left", "right"] = "right" if given in right else "left"
-            is_whole = given in wrapped
-            cutting: Literal["fold", "ellipsis"] = "fold" if is_whole else "ellipsis"
-            drawn.add_column(_text([(name, "")]), justify=side, no_wrap=not is_whole, overflow=cutting)
+        drawn = Table(box=None, padding=(0, _GAP, 0, 0), header_style="dim", pad_edge=False)
+        natural = [max(cell_width(text) for text in column) for column in zip(names, *_texts(cells), strict=True)]
+        elastic = {at for at, name in enumerate(columns) if name in cut or name in wrapped}
+        shown = _shown(columns, natural, elastic, optional, self._console.width)
+        widths = _widths(shown, natural, elastic, self._console.width)
+        for at in shown:
+            side: Literal["left", "right"] = "right" if columns[at] in right else "left"
+            cutting: Literal["fold", "ellipsis"] = "fold" if columns[at] in wrapped else "ellipsis"
+            no_wrap = columns[at] not in wrapped
+            drawn.add_column(
+                _text([(names[at], "")]), justify=side, no_wrap=no_wrap, overflow=cutting, width=widths[at]
+            )
         for row in cells:
-            drawn.add_row(*(_text([cell]) for cell in row))
+            drawn.add_row(*(_text([row[at]]) for at in shown))
         self._put(drawn)
 
     def clear(self) -> None:
@@ -141,6 +156,35 @@ def paged(*, is_wanted: bool | None) -> Iterator[Screen]:
     """The screen; on a terminal with a pager in front of it, if what comes is long."""
     with pager.paged(is_wanted=is_wanted) as file:
         yield Screen(file)
+
+
+def _texts(cells: Sequence[Sequence[tuple[str, str]]]) -> list[list[str]]:
+    return [[text for text, _ in row] for row in cells]
+
+
+def _shown(
+    columns: Sequence[str], natural: Sequence[int], elastic: set[int], optional: Sequence[str], width: int
+) -> list[int]:
+    """The columns that a terminal has room for."""
+    shown = list(range(len(columns)))
+    for name in optional:
+        needed = sum(min(natural[at], _LEAST) if at in elastic else natural[at] for at in shown)
+        if needed + _GAP * (len(shown) - 1) <= width:
+            break
+        shown = [at for at in shown if columns[at] != name]
+    return shown
+
+
+def _widths(shown: Sequence[int], natural: Sequence[int], elastic: set[int], width: int) -> dict[int, int]:
+    """How wide each column is: those that are elastic share what the others leave, the narrow ones first."""
+    found = {at: natural[at] for at in shown}
+    room = width - _GAP * (len(shown) - 1) - sum(natural[at] for at in shown if at not in elastic)
+    waiting = sorted((at for at in shown if at in elastic), key=lambda at: natural[at])
+    while waiting:
+        at, *rest = waiting
+        found[at] = max(min(natural[at], room // len(waiting)), 1)
+        room, waiting = room - found[at], rest
+    return found
 
 
 def cell_width(text: str) -> int:

@@ -7,13 +7,14 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.options import print_more, with_cursor, with_limit
 from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.shapes import answer, session_line
-from agents_ledger.cli.words import number, quoted, when
+from agents_ledger.cli.terminal import one_line
+from agents_ledger.cli.words import number, plural, quoted, when
 from agents_ledger.ledger.ledger import SessionLine
 
 _COLUMNS = ("SESSION", "TURNS", "TOKENS", "MODEL", "LAST USED", "STATUS")
 _TITLE = 40
 _GAP = 2
-_OPTIONAL = ("PROJECT", "STATUS", "MODEL", "TITLE", "TOKENS")
+_BESIDE = 44  # columns of a terminal that turns, time and title need beside the name
 _CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 
 
@@ -53,27 +54,35 @@ def sessions(
 
 
 def print_sessions(screen: Screen, found: list[SessionLine]) -> None:
-    """The table of sessions."""
+    """The sessions as a table; on a terminal that is too small for their names and titles, in two lines each."""
+    widest = max((cell_width(one_line(line.session.label)) for line in found), default=0)
+    if screen.width is not None and widest + _BESIDE > screen.width:
+        _print_narrow(screen, found, screen.width)
+        return
     more = [name for name in _CAPTURED if any(_captured(line, name, screen) for line in found)]
     rows = [_row(line, screen) + [_captured(line, name, screen) or "-" for name in more] for line in found]
-    columns, rows = _fitted([*_COLUMNS, *more], rows, screen.width)
-    screen.table(columns, rows, right=("TURNS", "TOKENS"), wrapped=("SESSION",))
+    screen.table(
+        [*_COLUMNS, *more],
+        rows,
+        right=("TURNS", "TOKENS"),
+        cut=("TITLE",),
+        optional=("STATUS", "PROJECT", "TOKENS", "MODEL"),
+    )
 
 
-def _fitted(columns: list[str], rows: list[list[Part]], width: int | None) -> tuple[list[str], list[list[Part]]]:
-    """The columns that a terminal has room for: labels are typed again, so other things make way for them."""
-    for name in _OPTIONAL:
-        if width is None or _width(columns, rows) <= width:
-            break
-        if name in columns:
-            at = columns.index(name)
-            columns, rows = columns[:at] + columns[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
-    return columns, rows
-
-
-def _width(columns: list[str], rows: list[list[Part]]) -> int:
-    texts = [[part if isinstance(part, str) else part[0] for part in row] for row in rows]
-    return sum(max(map(cell_width, column)) + _GAP for column in zip(columns, *texts, strict=True))
+def _print_narrow(screen: Screen, found: list[SessionLine], width: int) -> None:
+    for line in found:
+        used, label = when(line.session.updated_at, screen), one_line(line.session.label)
+        gap = " " * max(width - cell_width(label) - cell_width(used), _GAP)
+        style = "bold" if line.session.status == "active" else "dim"
+        screen.line((line.session.label, style), gap, (used, "dim"))
+        tokens = None if line.thread_tokens is None else f"{number(line.thread_tokens)} tokens"
+        marks = [name for name, is_so in (("subagent", line.session.is_subagent),) if is_so]
+        marks += [line.session.status] if line.session.status != "active" else []
+        facts = " · ".join(part for part in (plural(line.depth or 0, "turn"), tokens, line.model, *marks) if part)
+        room = max(width - cell_width(facts) - 2 * _GAP, _GAP)
+        title = cut(line.title or line.opening or "", room)
+        screen.line("  ", title, "  " if title else "", (facts, "dim"))
 
 
 def cursor_of(line: SessionLine) -> str:
@@ -106,7 +115,8 @@ def _row(line: SessionLine, screen: Screen) -> list[Part]:
 def _captured(line: SessionLine, name: str, screen: Screen) -> str | None:
     """What a source says about its session; on a terminal a project is the last part of its path."""
     if name == "TITLE":
-        return cut(line.title, _TITLE) if line.title else None
+        words = line.title or line.opening
+        return cut(words, _TITLE) if words else None
     if line.project and screen.is_terminal:
         return line.project.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return line.project

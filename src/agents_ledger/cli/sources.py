@@ -26,7 +26,7 @@ def sources(opened: Door, verbose: bool) -> None:
         return
     screen = Screen()
     rows = [row for line in lines for row in _rows(line, verbose=verbose)]
-    screen.table(_COLUMNS, rows, right=("FILES", "SIZE", "CAPTURED", "MISSING"))
+    screen.table(_COLUMNS, rows, right=("FILES", "SIZE", "CAPTURED", "MISSING"), wrapped=("PLACE",), cut=("PLACE",))
     missing = [path for line in lines for path in line.missing]
     if missing:
         screen.line()

@@ -3,7 +3,7 @@
 from agents_ledger.cli.calls import Changes, print_answered, print_asked
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.turns import INDENT, Detail, print_compaction, print_error, print_headline, print_message
-from agents_ledger.cli.words import number, plural, short, size
+from agents_ledger.cli.words import number, plural, short, size, took
 from agents_ledger.ledger.context import as_text
 from agents_ledger.ledger.replay import Event, Replay, Seen
 from agents_ledger.model.rows import UsageRow
@@ -47,6 +47,9 @@ class Stage:
             print_answered(screen, event.call, self._lines)
         else:
             print_error(screen, turn)
+            known = None if turn.total_tokens is None else f"{number(turn.total_tokens)} tokens"
+            said = (turn.status, known, took(turn.started_at, turn.completed_at))
+            screen.line("  ", ("— " + " · ".join(part for part in said if part), "dim"))
 
     def show_context(self, chosen: Replay, depth: int) -> None:
         """All that the model had before it when a turn began."""

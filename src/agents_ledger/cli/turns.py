@@ -7,6 +7,7 @@ from agents_ledger.cli.folding import folded, thing
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.words import clock, number, plural, short, took
 from agents_ledger.ledger.context import in_order
+from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model.pieces import Piece, pieces
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
 
@@ -89,7 +90,7 @@ def _print_said(
             _print_piece(screen, row, piece, detail)
         elif (call := left.pop(piece.at, None)) is not None:
             print_call(screen, call, changes(call), full=detail.full)
-    print_parts(screen, record, row.id, full=detail.full)
+    print_parts(screen, record, row.id, with_touched=not calls or detail.full, full=detail.full)
     for call in left.values():
         print_call(screen, call, changes(call), full=detail.full)
 
@@ -98,7 +99,7 @@ def _print_piece(screen: Screen, row: MessageRow, piece: Piece, detail: Detail) 
     if piece.kind == "thinking":
         lines = None if detail.thinking or detail.full else _THOUGHT_LINES
         thought = folded(piece.text.strip("\n"), lines, "--thinking shows them")
-        screen.block("┊ " + thought.replace("\n", "\n┊ "), indent=INDENT, style="italic dim")
+        screen.block(thought, indent=INDENT, style="italic dim", first="┊ ", rest="┊ ")
     elif piece.kind == "thing":
         place = f"in the evidence at {row.evidence}; `ldg export {row.id}` has it" if row.evidence else "not kept"
         known = thing(piece.facts) or str(piece.facts.get("type") or "something")
@@ -114,7 +115,9 @@ def print_facts(screen: Screen, record: Record) -> None:
     """What else is known about a turn: its place, its settings, its seal."""
     turn = record.turn
     seal = "not sealed yet: it is still being written"
-    if turn.turn_hash is not None:
+    if turn.seal_seq == OPEN:
+        seal = "open: its source may go on; it is sealed when another turn follows"
+    elif turn.turn_hash is not None:
         seal = f"{turn.turn_hash.hex()} at log entry {turn.seal_seq}"
     facts: list[tuple[str, str | None]] = [
         ("turn", turn.id),

@@ -225,8 +225,10 @@ class Ledger:
                 after_label=label,
                 limit=limit,
             )
+            openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
         width = len(SessionRow.__struct_fields__)
-        return [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+        lines = [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+        return [msgspec.structs.replace(line, opening=openings.get(line.session.thread_id or "")) for line in lines]
 
     def origins(self) -> dict[str, int]:
         """How many sessions came from each agent."""
@@ -391,6 +393,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     last_turn_at: int | None
     title: str | None = None
     project: str | None = None
+    opening: str | None = None
 
 
 class Node(msgspec.Struct, frozen=True):

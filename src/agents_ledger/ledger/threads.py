@@ -46,6 +46,12 @@ def including(tx: Tx, turn_id: str, after: str = "", limit: int = ALL) -> list[s
     return [row[0] for row in tx.rows("sessions_including", id=turn_id, after=after, limit=limit)]
 
 
+def openings(tx: Tx, turn_ids: list[str]) -> dict[str, str]:
+    """The words that turns began with: what was asked, or the summary of a compaction."""
+    ids = msgspec.json.encode(turn_ids).decode()
+    return {row[0]: row[1] for row in tx.rows("openings", ids=ids) if row[1]} if turn_ids else {}
+
+
 def find(tx: Tx, text: str) -> str:
     """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head)."""
     if is_ulid(text.upper()) and tx.first("turn_by_id", id=text.upper()):

@@ -157,6 +157,15 @@ FROM (SELECT t.id AS turn_id FROM segments s JOIN turns t ON t.segment_id = s.id
       WHERE s.root_id = :root_id AND t.depth >= :first ORDER BY t.depth, t.id LIMIT :limit) AS page
 JOIN turns t ON t.id = page.turn_id ORDER BY t.depth, t.id;
 
+-- name: openings
+-- The words that turns began with.
+SELECT t.id, coalesce(
+        (SELECT substr(m.content, 1, 200) FROM messages m
+         WHERE m.turn_id = t.id AND m.role = 'user' AND coalesce(m.source, '') <> 'context'
+         ORDER BY m.sequence LIMIT 1),
+        (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id)) AS opening
+FROM turns t WHERE t.id IN_LIST(:ids);
+
 -- name: roots
 -- The trees, newest first, before one. By segments: there are fewer of them than turns.
 SELECT DISTINCT root_id FROM segments WHERE root_id < :before ORDER BY root_id DESC LIMIT :limit;
