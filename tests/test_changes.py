@@ -22,17 +22,18 @@ PATCH = """*** Begin Patch
 +y
 *** End Patch"""
 
+SMALL = "*** Begin Patch\n*** Update File: a.py\n@@\n-old\n+new\n*** End Patch"
 ONE_LINE: list[tuple[str, Any]] = [
     ("Edit", {"file_path": "a.py", "old_string": "old", "new_string": "new", "replace_all": False}),
     ("edit", {"path": "a.py", "oldText": "old", "newText": "new"}),
     ("edit", {"path": "a.py", "edits": [{"oldText": "old", "newText": "new"}]}),
     ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "old", "new_string": "new"}]}),
     ("str_replace_based_edit_tool", {"command": "str_replace", "path": "a.py", "old_str": "old", "new_str": "new"}),
-    ("apply_patch", "*** Begin Patch\n*** Update File: a.py\n@@\n-old\n+new\n*** End Patch\n"),
-    ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n-old\n+new\n*** End Patch"}),
-    ("shell", {"command": ["bash", "-lc", "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n-old\n+new\n*** End Patch\nE"]}),
+    ("apply_patch", f"{SMALL}\n"),
+    ("apply_patch", {"input": SMALL}),
+    ("shell", {"command": ["bash", "-lc", f"apply_patch <<'E'\n{SMALL}\nE"]}),
     ("exec", 'const p = "*** Begin Patch\\n*** Update File: a.py\\n-old\\n+new\\n*** End Patch"; apply(p)'),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("tool", "params"), ONE_LINE, ids=lambda value: value if isinstance(value, str) else "")

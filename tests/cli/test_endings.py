@@ -121,11 +121,5 @@ def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) ->
     assert done.stderr == ""
 
 
-def test_commands_complete_in_the_shell() -> None:
-    env = {**os.environ, "_LDG_COMPLETE": "bash_complete", "COMP_WORDS": "ldg re", "COMP_CWORD": "1"}
-    done = subprocess.run([sys.executable, "-c", _MAIN], env=env, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["plain,rebuild", "plain,replay", "plain,rewind", "plain,restore"]
-
-
 def _python(code: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

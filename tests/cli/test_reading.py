@@ -34,7 +34,7 @@ def test_an_empty_ledger_is_no_problem(empty: Ldg) -> None:
 
 def test_sessions_in_aligned_columns(ldg: Ldg) -> None:
     head, *rows = ldg.text("sessions").splitlines()
-    assert head.split() == ["SESSION", "TURNS", "TOKENS", "MODEL", "LAST", "USED", "STATUS"]
+    assert head.split() == ["SESSION", "TURNS", "TOKENS", "MODEL", "LAST", "USED", "STATUS", "TITLE"]
     assert [row.split()[0] for row in rows] == ["fix-login", "another-way", "fix-login/search"]
     assert {row.index("claude") for row in rows} == {head.index("MODEL")}
 

@@ -1,9 +1,9 @@
 """A replay by keys: forward, back, from turn to turn."""
 
 import sys
+from collections.abc import Callable
 
-import click
-
+from agents_ledger.cli.keys import keys
 from agents_ledger.cli.steps import Stage
 from agents_ledger.ledger.replay import Event, Replay
 
@@ -23,23 +23,21 @@ _ERASE = "\r\x1b[2K"
 def step_through(chosen: Replay, stage: Stage) -> None:
     """Shows one event after the other, each when a key asks for it."""
     walk = Walk(chosen)
-    stage.show(walk.event, chosen)
-    while True:
-        word = _asked(walk, stage)
-        if word == "quit":
-            return
-        if word == "context":
-            stage.show_context(chosen, walk.depth)
-        elif word == "all":
-            while walk.next():
+    with keys() as press:
+        stage.show(walk.event, chosen)
+        while (word := _asked(walk, stage, press)) != "quit":
+            if word == "context":
+                stage.show_context(chosen, walk.depth)
+            elif word == "all":
+                while walk.next():
+                    stage.show(walk.event, chosen)
+                return
+            elif word in _MOVES and _MOVES[word](walk):
                 stage.show(walk.event, chosen)
-            return
-        elif word in _MOVES and _MOVES[word](walk):
-            stage.show(walk.event, chosen)
-        elif word == "previous" and walk.previous():
-            stage.screen.clear()
-            for event in walk.so_far():
-                stage.show(event, chosen)
+            elif word == "previous" and walk.previous():
+                stage.screen.clear()
+                for event in walk.so_far():
+                    stage.show(event, chosen)
 
 
 class Walk:
@@ -107,7 +105,7 @@ class Walk:
 _MOVES = {"next": Walk.next, "turn": Walk.next_turn, "back": Walk.turn_before}
 
 
-def _asked(walk: Walk, stage: Stage) -> str:
+def _asked(walk: Walk, stage: Stage, press: Callable[[], str]) -> str:
     """What the reader wants next; the line that asks is gone afterwards."""
     stage.screen.flush()
     ended = " · the end" if walk.is_last else ""
@@ -115,7 +113,7 @@ def _asked(walk: Walk, stage: Stage) -> str:
     sys.stdout.write(f"\x1b[7m{hint[: (stage.screen.width or 80) - 1]}\x1b[0m")
     sys.stdout.flush()
     try:
-        word = _MEANING.get(click.getchar(), "")
+        word = _MEANING.get(press(), "")
     except (KeyboardInterrupt, EOFError):
         word = "quit"
     sys.stdout.write(_ERASE)
