@@ -113,3 +113,14 @@ def test_without_an_id_the_newest_trees(ldg: Ldg) -> None:
 @pytest.mark.parametrize("name", ["fix-login", "telegram:4711"])
 def test_tree_of_a_session_by_its_names(ldg: Ldg, name: str) -> None:
     assert len(ldg.json("tree", name)["trees"]) == 1
+
+
+def test_a_tree_that_is_cut_says_how_to_see_more(empty: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:
+    with empty.open() as ledger:
+        ids = [ledger.append("main", Turn((Message("user", "q"),))) for _ in range(40)]
+    monkeypatch.setattr("agents_ledger.cli.tree._ABOVE", 20)
+    monkeypatch.setattr("agents_ledger.cli.tree._MOST", 10)
+    said = empty.text("tree", "main").splitlines()
+    assert said[0] == f"⋮ 19 turns above: ldg --db {empty.url} tree {ids[18]}"
+    assert said[-1].startswith("⋮ only 10 turns of this tree are drawn")
+    assert empty.text("tree", ids[18]).splitlines()[0].startswith("○ ")

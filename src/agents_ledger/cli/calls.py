@@ -114,7 +114,7 @@ def _asked(params_json: str) -> str:
     main = next((name for name in _MAIN if params.get(name)), None)
     told = [] if main is None else [_words(params[main])]
     told += [f"{name}={_words(value)}" for name, value in params.items() if name != main and _is_short(value)]
-    return "  ".join(told)
+    return " · ".join(told)
 
 
 def _words(value: object) -> str:

@@ -42,6 +42,14 @@ class Safe:
                 yield Segment(clean(segment.text), plain)
 
 
+class Terminal(Console):
+    """A console that says when nobody reads any more, and does not end the program itself."""
+
+    def on_broken_pipe(self) -> None:
+        """The pager was left, or the terminal is gone."""
+        raise BrokenPipeError
+
+
 class Prefixed:
     """Something drawn with a few characters before each of its lines: others before the first than before the rest."""
 

@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING, Literal
 
 from agents_ledger import config
@@ -232,23 +233,15 @@ def _aligned(rows: Sequence[Sequence[str]], right: set[int]) -> Iterable[str]:
 
 def _console(file: IO[str] | None) -> "Console":
     """The terminal; `file` leads there through a pager, whose width and colours are the terminal's."""
-    from rich.console import Console  # noqa: PLC0415 - terminals only
+    from agents_ledger.cli.safe import THEME, Terminal  # noqa: PLC0415 - terminals only
 
-    from agents_ledger.cli.safe import THEME  # noqa: PLC0415 - as above
-
-    here = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, theme=THEME)
+    make: Callable[..., Console] = partial(
+        Terminal, highlight=False, markup=False, emoji=False, soft_wrap=False, theme=THEME
+    )
+    here = make()
     if file is None:
         return here
-    return Console(
-        file=file,
-        force_terminal=True,
-        color_system=here.color_system,  # type: ignore[arg-type] # rich gives the name as a plain str
-        width=here.width,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        theme=THEME,
-    )
+    return make(file=file, force_terminal=True, color_system=here.color_system, width=here.width)
 
 
 def _text(parts: Iterable[tuple[str, str]]) -> "Text":

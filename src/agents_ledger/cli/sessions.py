@@ -14,6 +14,7 @@ from agents_ledger.ledger.ledger import SessionLine
 _COLUMNS = ("SESSION", "TURNS", "TOKENS", "MODEL", "LAST USED", "STATUS")
 _TITLE = 40
 _GAP = 2
+_SHORTEST_TITLE = 24
 _BESIDE = 44  # columns of a terminal that turns, time and title need beside the name
 _CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 
@@ -76,13 +77,20 @@ def _print_narrow(screen: Screen, found: list[SessionLine], width: int) -> None:
         gap = " " * max(width - cell_width(label) - cell_width(used), _GAP)
         style = "bold" if line.session.status == "active" else "dim"
         screen.line((line.session.label, style), gap, (used, "dim"))
-        tokens = None if line.thread_tokens is None else f"{number(line.thread_tokens)} tokens"
-        marks = [name for name, is_so in (("subagent", line.session.is_subagent),) if is_so]
-        marks += [line.session.status] if line.session.status != "active" else []
-        facts = " · ".join(part for part in (plural(line.depth or 0, "turn"), tokens, line.model, *marks) if part)
-        room = max(width - cell_width(facts) - 2 * _GAP, _GAP)
-        title = cut(line.title or line.opening or "", room)
+        facts = _facts(line, width - _SHORTEST_TITLE)
+        title = cut(line.title or line.opening or "", max(width - cell_width(facts) - 2 * _GAP, _GAP))
         screen.line("  ", title, "  " if title else "", (facts, "dim"))
+
+
+def _facts(line: SessionLine, room: int) -> str:
+    """What there is to say about a session, as far as there is room; how many turns it has in any case."""
+    tokens = None if line.thread_tokens is None else f"{number(line.thread_tokens)} tokens"
+    status = None if line.session.status == "active" else line.session.status
+    said = plural(line.depth or 0, "turn")
+    for part in (status, "subagent" if line.session.is_subagent else None, tokens, line.model):
+        if part and cell_width(f"{said} · {one_line(part)}") <= room:
+            said += f" · {one_line(part)}"
+    return said
 
 
 def cursor_of(line: SessionLine) -> str:
