@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check golden bench bench-large soak docs clean
+.PHONY: run test check golden tour bench bench-large soak docs clean
 
 # the main job: captures every agent's sessions on this machine (the samples, if there are none), then shows them
 run: $(VENV)/.run
@@ -26,6 +26,10 @@ check: $(VENV)/.dev
 # rewrites what is kept as expected output (golden files, the README's screens)
 golden: $(VENV)/.dev
 	GOLDEN=write $(BIN)/python -m pytest -q tests/capture/test_golden.py tests/test_docs.py
+
+# takes the screens of docs/tour.md anew, in tmux
+tour: $(VENV)/.dev
+	$(BIN)/python -m tests.support.tour
 
 # one table: every figure as a ratio against a floor or a peer of the same run
 bench: $(VENV)/.bench

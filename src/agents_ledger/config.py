@@ -37,7 +37,12 @@ def machine() -> "Machine":
     """The computer, as far as formats may know it: where agents keep their sessions depends on it."""
     from agents_ledger.model.formats import Machine  # noqa: PLC0415 - loads msgspec; only capture needs it
 
-    return Machine(os.path.expanduser("~"), dict(os.environ), sys.platform)  # noqa: PTH111 - never raises
+    return Machine(home_folder(), dict(os.environ), sys.platform)
+
+
+def home_folder() -> str:
+    """The reader's home folder."""
+    return os.path.expanduser("~")  # noqa: PTH111 - never raises
 
 
 def samples_folder() -> str:

@@ -1,7 +1,7 @@
 """`ldg` alone: what it knows, and what to do next."""
 
 from agents_ledger.cli.door import Door
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.sessions import print_sessions
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.words import plural, quoted
@@ -57,8 +57,9 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
         screen,
         ldg,
         (
-            (f"tree {label}", "the tree of turns, with its forks"),
             (f"show {label}", "what was said and done"),
+            (f"replay {label}", "once more, step by step"),
+            (f"tree {label}", "the tree of turns, with its forks"),
             ("verify", "whether everything is as it was written"),
             ("--help", "everything else"),
         ),
@@ -85,6 +86,11 @@ def _nothing_yet(opened: Door) -> None:
 
 def _print_next(screen: Screen, ldg: str, steps: tuple[tuple[str, str], ...]) -> None:
     width = max(len(command) for command, _ in steps)
+    widest = len(f"  {ldg} ") + width + max(len(f"  {gives}") for _, gives in steps)
+    is_narrow = screen.width is not None and widest > screen.width
     for command, gives in steps:
-        parts: list[Part] = ["  ", (f"{ldg} {command.ljust(width)}", "bold cyan"), f"  {gives}"]
-        screen.line(*parts)
+        if is_narrow:  # long names are copied, so they stand alone
+            screen.line("  ", (f"{ldg} {command}", "bold cyan"))
+            screen.line((f"      {gives}", "dim"))
+        else:
+            screen.line("  ", (f"{ldg} {command.ljust(width)}", "bold cyan"), f"  {gives}")

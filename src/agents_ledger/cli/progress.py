@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from agents_ledger.cli.terminal import one_line
 
 Advance = Callable[[int, int], None]
 Transfer = Callable[[int, int, str], None]
 _NAME = 32
+_BAR = 16
 
 
 @contextmanager
@@ -33,14 +35,16 @@ def transfer(title: str, *, is_wanted: bool) -> Iterator[Transfer | None]:
         return
     from rich import progress as parts  # noqa: PLC0415 - terminals only
     from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.table import Column  # noqa: PLC0415 - as above
 
+    whole = partial(Column, no_wrap=True)  # one line, also on a narrow terminal
     columns = (
-        parts.TextColumn("{task.description}", markup=False),
-        parts.BarColumn(),
-        parts.DownloadColumn(),
-        parts.TransferSpeedColumn(),
-        parts.TimeRemainingColumn(),
-        parts.TextColumn("{task.fields[name]}", markup=False, style="dim"),
+        parts.TextColumn("{task.description}", markup=False, table_column=whole()),
+        parts.BarColumn(_BAR, table_column=whole()),
+        parts.DownloadColumn(table_column=whole()),
+        parts.TransferSpeedColumn(table_column=whole()),
+        parts.TimeRemainingColumn(table_column=whole()),
+        parts.TextColumn("{task.fields[name]}", markup=False, style="dim", table_column=whole(overflow="ellipsis")),
     )
     with parts.Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task(title, total=None, name="")

@@ -16,7 +16,7 @@ from agents_ledger.cli.export import put_bytes, records
 from agents_ledger.cli.options import with_pager
 from agents_ledger.cli.screen import Screen, paged
 from agents_ledger.cli.turns import Detail, print_facts, print_turn
-from agents_ledger.cli.words import ago, number, plural, quoted
+from agents_ledger.cli.words import ago, at_home, number, plural, quoted
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.evidence import Capture
@@ -148,7 +148,8 @@ def _print_session(screen: Screen, session: SessionRow, head: Record | None) -> 
     known = None if head is None else head.turn.thread_tokens
     tokens = [] if known is None else [f"{number(known)} tokens"]
     said = [plural(turns, "turn"), *tokens, session.status, f"used {ago(session.updated_at)}"]
-    screen.line((session.label, "bold green"), "  ", " · ".join(said))
+    screen.line((session.label, "bold green"))
+    screen.line((" · ".join(said), "dim"))
 
 
 def _print_captured(screen: Screen, session: SessionRow, details: Details | None, sources: list[Capture]) -> None:
@@ -163,12 +164,16 @@ def _print_captured(screen: Screen, session: SessionRow, details: Details | None
         )
         for name, value in facts:
             if value:
-                screen.line((f"{name} ", "dim"), value)
+                _print_fact(screen, name, value)
     for each in sources[:_SOURCES]:
         gone = " (no longer there)" if each.state == "gone" else " (replaced)" if each.state == "replaced" else ""
-        screen.line(("source ", "dim"), f"{each.path}{gone}")
+        _print_fact(screen, "source", f"{at_home(each.path) if screen.is_terminal else each.path}{gone}")
     if len(sources) > _SOURCES:
         screen.line((f"and {plural(len(sources) - _SOURCES, 'more source')}: --json names them", "dim"))
+
+
+def _print_fact(screen: Screen, name: str, value: str) -> None:
+    screen.block(value.replace("\n", " "), first=f"{name} ", rest=" " * (len(name) + 1))
 
 
 def _print_relatives(screen: Screen, session: SessionRow, aliases: list[AliasRow], subagents: list[SessionRow]) -> None:

@@ -8,7 +8,7 @@ from agents_ledger.capture.catalog import sources as all_sources
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import number, plural, size
+from agents_ledger.cli.words import at_home, number, plural, size
 from agents_ledger.errors import NotFound
 
 _COLUMNS = ("SOURCE", "CAPTURED", "MISSING", "FILES", "SIZE", "PLACE")
@@ -25,9 +25,15 @@ def sources(opened: Door, verbose: bool) -> None:
         answer({"sources": lines})
         return
     screen = Screen()
-    rows = [row for line in lines for row in _rows(line, verbose=verbose)]
-    screen.table(_COLUMNS, rows, right=("FILES", "SIZE", "CAPTURED", "MISSING"), wrapped=("PLACE",), cut=("PLACE",))
     missing = [path for line in lines for path in line.missing]
+    rows = [row for line in lines for row in _rows(screen, line, verbose=verbose)]
+    columns = _COLUMNS
+    if screen.is_terminal and not missing:  # room for the places
+        at = _COLUMNS.index("MISSING")
+        columns, rows = _COLUMNS[:at] + _COLUMNS[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
+    screen.table(
+        columns, rows, right=("FILES", "SIZE", "CAPTURED", "MISSING"), wrapped=("PLACE",), optional=("FILES", "SIZE")
+    )
     if missing:
         screen.line()
         gone = plural(len(missing), "captured file")
@@ -47,7 +53,7 @@ def _lines(opened: Door) -> list[SourceLine]:
         return list(all_sources(config.machine(), ledger))
 
 
-def _rows(line: SourceLine, *, verbose: bool) -> list[list[Part]]:
+def _rows(screen: Screen, line: SourceLine, *, verbose: bool) -> list[list[Part]]:
     """One row for each place that is there; one for a format that has none."""
     places = line.places if verbose else [place for place in line.places if place.exists]
     totals: list[Part] = [
@@ -58,5 +64,6 @@ def _rows(line: SourceLine, *, verbose: bool) -> list[list[Part]]:
     for at, place in enumerate(places):
         name: Part = (line.format, "bold") if at == 0 else ""
         counted = [number(place.files), size(place.size_bytes)] if place.exists else ["-", "-"]
-        rows.append([name, *(totals if at == 0 else ("", "")), *counted, (place.path, "" if place.exists else "dim")])
+        path = at_home(place.path) if screen.is_terminal else place.path
+        rows.append([name, *(totals if at == 0 else ("", "")), *counted, (path, "" if place.exists else "dim")])
     return rows or [[(line.format, "bold"), *totals, "-", "-", ("not on this machine", "dim")]]

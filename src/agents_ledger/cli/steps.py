@@ -93,5 +93,8 @@ def _print_seen(screen: Screen, seen: Seen, usage: UsageRow | None) -> None:
     if usage is not None:
         cached = (usage.cached_input_tokens or 0) + (usage.cache_write_tokens or 0)
         read = (usage.input_tokens or 0) + cached
-        parts.append(f"{number(read)} tokens" + (f", {number(usage.cached_input_tokens)} cached" if cached else ""))
+        parts.append(
+            f"{number(read)} tokens"
+            + (f", {number(usage.cached_input_tokens)} cached" if usage.cached_input_tokens else "")
+        )
     screen.line(" " * INDENT, ("saw ", "magenta"), (" · ".join(parts), "dim"))

@@ -83,7 +83,14 @@ def _print(screen: Screen, lines: list[Line]) -> None:
     if screen.width is not None:
         taken = max((sum(cell_width(_plain(part)) for part in parts) for parts in facts), default=0)
         room = max(_FEWEST_WORDS, min(_WORDS, screen.width - taken - widest - _MARK_AND_ID))
-    screen.drawing(_row(line, parts, widest + room) for line, parts in zip(lines, facts, strict=True))
+    rows = (_row(line, parts, widest + room) for line, parts in zip(lines, facts, strict=True))
+    screen.drawing(_fitting(row, len(parts), screen.width) for row, parts in zip(rows, facts, strict=True))
+
+
+def _fitting(row: list[Part], facts: int, width: int | None) -> list[Part]:
+    """A line without its facts, where a long name leaves no room for them."""
+    taken = sum(cell_width(_plain(part)) for part in row)
+    return row[: len(row) - facts] if width is not None and taken > width else row
 
 
 def _row(line: Line, facts: list[Part], width: int) -> list[Part]:

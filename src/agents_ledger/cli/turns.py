@@ -4,7 +4,8 @@ from msgspec import Struct
 
 from agents_ledger.cli.calls import Changes, print_call, print_parts
 from agents_ledger.cli.folding import folded, thing
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.screen import Part, Screen, cell_width
+from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import clock, number, plural, short, took
 from agents_ledger.ledger.context import in_order
 from agents_ledger.ledger.sealing import OPEN
@@ -12,10 +13,12 @@ from agents_ledger.model.pieces import Piece, pieces
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
 
 INDENT = 4
+_MARK_AND_ID = 12
 _THOUGHT_LINES = 2
 _OWN_LINES = 30  # of what a person wrote, or pasted
 _OWN_WIDTH = 4000
-_GIVEN_LINES = 6  # of what programs put in: system prompts, contexts, reminders
+_GIVEN_WIDTH = 200
+_GIVEN_LINES = 3  # of what programs put in: system prompts, contexts, reminders
 _STYLES = {"user": "bold yellow", "assistant": "bold cyan", "system": "bold magenta"}
 MARKS = {"failed": ("✗", "bold red"), "pending": ("◌", "bold yellow"), "streaming": ("◌", "bold yellow")}
 
@@ -52,7 +55,8 @@ def print_turn(screen: Screen, record: Record, detail: Detail, changes: Changes)
 
 def print_headline(screen: Screen, turn: TurnRow) -> None:
     """A turn's sign, its id, when it was, what it cost."""
-    screen.line(mark_of(turn.status, turn.turn_type), " ", (short(turn.id), "bold"), "  ", (_headline(turn), "dim"))
+    known = _headline(turn, None if screen.width is None else screen.width - _MARK_AND_ID)
+    screen.line(mark_of(turn.status, turn.turn_type), " ", (short(turn.id), "bold"), "  ", (known, "dim"))
 
 
 def print_error(screen: Screen, turn: TurnRow) -> None:
@@ -108,7 +112,9 @@ def _print_piece(screen: Screen, row: MessageRow, piece: Piece, detail: Detail) 
         screen.markdown(piece.text, indent=INDENT)
     else:
         lines = _OWN_LINES if row.role == "user" and row.source in (None, "human") else _GIVEN_LINES
-        screen.block(folded(piece.text, None if detail.full else lines, width=_OWN_WIDTH), indent=INDENT)
+        width = _OWN_WIDTH if lines == _OWN_LINES else _GIVEN_WIDTH
+        style = "" if lines == _OWN_LINES else "dim"
+        screen.block(folded(piece.text, None if detail.full else lines, width=width), indent=INDENT, style=style)
 
 
 def print_facts(screen: Screen, record: Record) -> None:
@@ -140,7 +146,7 @@ def print_facts(screen: Screen, record: Record) -> None:
             screen.line((f"{name:<12}", "dim"), value)
 
 
-def _headline(turn: TurnRow) -> str:
+def _headline(turn: TurnRow, room: int | None) -> str:
     tokens = None if turn.total_tokens is None else f"{turn.total_tokens:,} tokens"
     live = f"{turn.status} …" if turn.completed_at is None else None
     said = (
@@ -151,7 +157,12 @@ def _headline(turn: TurnRow) -> str:
         took(turn.started_at, turn.completed_at),
         live,
     )
-    return " · ".join(part for part in said if part)
+    found = ""
+    for part in (one_line(part) for part in said if part):
+        longer = f"{found} · {part}" if found else part
+        if room is None or cell_width(longer) <= room:  # what has no room is left out: it stands below a single turn
+            found = longer
+    return found
 
 
 def _token_facts(turn: TurnRow) -> str | None:

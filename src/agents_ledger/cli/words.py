@@ -1,8 +1,10 @@
 """Numbers, times and sizes as people say them."""
 
+import os
 import shlex
 from datetime import datetime
 
+from agents_ledger import config
 from agents_ledger.cli.screen import Screen
 from agents_ledger.model.times import iso, now_ms
 
@@ -21,6 +23,12 @@ def short(turn_id: str) -> str:
 def quoted(label: str) -> str:
     """A label as it is typed in a shell, whatever is in it."""
     return shlex.quote(label)
+
+
+def at_home(path: str) -> str:
+    """A path as people write it: `~` for the home folder."""
+    home = config.home_folder()
+    return f"~{path[len(home) :]}" if path == home or path.startswith(home + os.sep) else path
 
 
 def number(value: int | None) -> str:
