@@ -21,6 +21,7 @@ from bench.capture import capture_rows, large_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.figures import Figure, Row, Setup, machine_factor
 from bench.many_files import many_rows
+from bench.pages import page_rows
 from bench.start import start_rows
 from bench.tree import ancestry_rows, bytes_rows, fork_rows, wide_rows
 from bench.write_path import depth_rows, write_path_rows
@@ -34,6 +35,7 @@ FIGURES: dict[str, Figure] = {
     "fork": fork_rows,
     "ancestry": ancestry_rows,
     "including": wide_rows,
+    "pages": page_rows,
     "start": start_rows,
     "postgres": postgres_rows,
     "capture": capture_rows,

@@ -11,7 +11,7 @@ from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import at_home, number, plural, size
 from agents_ledger.errors import NotFound
 
-_COLUMNS = ("SOURCE", "CAPTURED", "MISSING", "FILES", "SIZE", "PLACE")
+_COLUMNS: tuple[str, ...] = ("SOURCE", "CAPTURED", "MISSING", "FILES", "SIZE", "PLACE")
 _NAMED = 5
 
 
