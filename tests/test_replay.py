@@ -85,12 +85,13 @@ def test_what_the_model_saw_is_what_its_context_holds(ledger: Ledger) -> None:
     ledger.fork(ledger.ancestry(ledger.head("main") or "")[5], "side")
     ledger.append("side", _exchange(99))
     for label in ("main", "side"):
-        whole = ledger.replay(ledger.head(label) or "")
+        whole = ledger.replay(ledger.head(label) or "", sees=True)
         for depth in range(1, whole.last + 1):
             spoke = [event for event in whole.turn(depth) if event.seen is not None]
-            fresh = Replay(ledger.database, whole.turn_id, depth, whole.last)  # assembles it anew
+            fresh = Replay(ledger.database, whole.turn_id, depth, whole.last, sees=True)  # assembles it anew
             assert spoke == [event for event in fresh.turn(depth) if event.seen is not None]
-    seen = [event.seen for event in ledger.replay(ledger.head("main") or "") if event.seen]
+    assert not [event for event in ledger.replay(ledger.head("main") or "") if event.seen]
+    seen = [event.seen for event in ledger.replay(ledger.head("main") or "", sees=True) if event.seen]
     assert seen[0].turns == 0
     assert seen[0].system_chars == len("Be kind.")
     assert seen[-1].summary_chars == len("what came before")

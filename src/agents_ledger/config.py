@@ -67,7 +67,12 @@ def completion_line() -> tuple[str, str]:
 
 def pager() -> str:
     """The command that long output goes through (`PAGER`); nothing where a terminal can't page."""
-    return "" if os.environ.get("TERM") in ("dumb", "unknown") else os.environ.get("PAGER", "less")
+    return "" if is_dumb_terminal() else os.environ.get("PAGER", "less")
+
+
+def is_dumb_terminal() -> bool:
+    """Whether a terminal knows nothing but lines (`TERM`)."""
+    return os.environ.get("TERM", "") in ("dumb", "unknown")
 
 
 def has_less_options() -> bool:

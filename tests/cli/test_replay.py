@@ -49,6 +49,9 @@ def test_events_are_lines_of_json_with_their_times(ldg: Ldg) -> None:
     assert all(event["after_ms"] >= 0 and event["at"] > 0 for event in events)
     call = next(event for event in events if event["kind"] == "call")
     assert "result_json" not in call["call"]
+    changed = [change for event in events if event["kind"] == "call" for change in event["changes"]]
+    assert [change["path"] for change in changed] == ["tests/test_login.py", "tests/test_cart.py"]
+    assert [line["sign"] for line in changed[0]["lines"]] == ["-", "+"]
     assert next(event for event in events if event["kind"] == "result")["call_id"] == call["call"]["id"]
     seen = [event["seen"] for event in events if event.get("seen")]
     assert seen[0]["turns"] == 0

@@ -33,11 +33,6 @@ def code(text: str, language: str, indent: int) -> RenderableType:
     return Padding(_highlighted(clean(text), clean(language)), (0, 0, 0, indent))
 
 
-def language_of(path: str, text: str) -> str:
-    """The language of a file, by its name."""
-    return Syntax.guess_lexer(path, text[:200])
-
-
 def diff(lines: Sequence[Line], indent: int) -> RenderableType:
     """The lines of a diff."""
     drawn = []

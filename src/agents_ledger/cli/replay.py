@@ -2,11 +2,12 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import click
 
+from agents_ledger import config
 from agents_ledger.capture.patches import changes_of
 from agents_ledger.cli import shapes
 from agents_ledger.cli.completing import complete_ids
@@ -18,7 +19,9 @@ from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.replay import Event, Replay
 
+Pause = Callable[[Event], float]
 _SECOND = 1000
+_LONGEST_S = 3.0
 
 
 @click.command()
@@ -58,61 +61,59 @@ def replay(
     if no_pause and (speed is not None or max_pause is not None):
         raise click.UsageError("--no-pause leaves nothing for --speed and --max-pause")
     is_timed = speed is not None or max_pause is not None
-    pause = _pauses(speed or 1.0, _LONGEST_S if max_pause is None else max_pause) if is_timed else None
+    longest_s = _LONGEST_S if max_pause is None else max_pause
+    pause = partial(_pause_s, speed or 1.0, longest_s) if is_timed else None
     with opened.reading() as ledger:
-        chosen = _chosen(ledger, id, last)
+        chosen = _chosen(ledger, id, last, sees=context)
         if opened.as_json:
-            _answer(chosen, pause, context=context, full=full)
+            _answer(ledger, chosen, pause, context=context, full=full)
             return
         stage = Stage(Screen(), partial(changes_of, ledger), full=full, context=context)
-        if pause is None and not no_pause and sys.stdin.isatty() and sys.stdout.isatty():
+        is_watched = sys.stdin.isatty() and sys.stdout.isatty() and not config.is_dumb_terminal()
+        if is_watched and pause is None and not no_pause:
             step_through(chosen, stage)
         else:
             _play(chosen, stage, pause)
 
 
-_LONGEST_S = 3.0
-
-
-class _pauses:  # noqa: N801 - a function with two settings
+def _pause_s(speed: float, longest_s: float, event: Event) -> float:
     """How long to wait before an event."""
-
-    def __init__(self, speed: float, longest_s: float) -> None:
-        self._speed = speed
-        self._longest_s = longest_s
-
-    def __call__(self, event: Event) -> float:
-        return min(event.after_ms / _SECOND / self._speed, self._longest_s)
+    return min(event.after_ms / _SECOND / speed, longest_s)
 
 
-def _chosen(ledger: Ledger, text: str, last: int | None) -> Replay:
-    """The thread of a session, or one turn."""
+def _chosen(ledger: Ledger, text: str, last: int | None, *, sees: bool) -> Replay:
+    """The thread of a session, its last turns, or one turn."""
     try:
-        session = ledger.session(text)
+        head = ledger.session(text).thread_id
     except (NotFound, BadInput):
-        found = ledger.replay(ledger.find(text))
-        return ledger.replay(found.turn_id, found.last)
-    if session.thread_id is None:
+        head, last = ledger.find(text), 1
+    if head is None:
         raise NotFound(f"session {text!r} has no turns yet: there is nothing to replay")
-    whole = ledger.replay(session.thread_id)
-    return whole if last is None else ledger.replay(session.thread_id, whole.last - last + 1)
+    whole = ledger.replay(head, sees=sees)
+    return whole if last is None else ledger.replay(head, whole.last - last + 1, sees=sees)
 
 
-def _paced(chosen: Replay, pause: _pauses | None) -> Iterator[Event]:
+def _paced(chosen: Replay, pause: Pause | None) -> Iterator[Event]:
     for event in chosen:
         if pause is not None:
             time.sleep(pause(event))
         yield event
 
 
-def _play(chosen: Replay, stage: Stage, pause: _pauses | None) -> None:
+def _play(chosen: Replay, stage: Stage, pause: Pause | None) -> None:
     for event in _paced(chosen, pause):
         stage.show(event, chosen)
         stage.screen.flush()
 
 
-def _answer(chosen: Replay, pause: _pauses | None, *, context: bool, full: bool) -> None:
+def _answer(ledger: Ledger, chosen: Replay, pause: Pause | None, *, context: bool, full: bool) -> None:
     for number, event in enumerate(_paced(chosen, pause), 1):
-        seen = chosen.context(event.record.turn.depth) if context and full and event.kind == "turn" else None
-        shapes.answer(shapes.event(number, event, context=context, whole=seen))
+        shape = shapes.event(number, event)
+        if event.kind == "call" and event.call is not None:
+            shape["changes"] = changes_of(ledger, event.call)
+        if context and event.seen is not None:
+            shape["seen"] = event.seen
+        if context and full and event.kind == "turn":
+            shape["context"] = chosen.context(event.record.turn.depth)
+        shapes.answer(shape)
         sys.stdout.flush()

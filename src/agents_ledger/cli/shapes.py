@@ -40,7 +40,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 `next` is the `--cursor` of the next page, or null; `turns` are records; `first` is the depth that a tree is shown from.
 An event is `{"n", "kind": "turn", "message", "call", "result" or "end", "turn_id", "depth", "at", "after_ms"}`: when it
 was, and how long after the event before it. A turn has its row and its `compaction`; a message its row, its `usage` and
-(with `--context`) what the model had `seen`; a call its row without the outcome; a result that; an end the status.
+(with `--context`) what the model had `seen`; a call its row without the outcome and the `changes` that it makes; a
+result the outcome; an end the status. With `--context --full` a turn has the whole `context`, too.
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
 A session line is a session's row with `depth`, `thread_tokens`, `model`, `last_turn_at` and `opening` (the first words)
 of its head, and the `title` and `project` that its source gives it; `details` are all that its sources say about it, or
@@ -62,7 +63,6 @@ from agents_ledger.model.rows import Record
 
 if TYPE_CHECKING:
     from agents_ledger.capture.sync import Summary
-    from agents_ledger.ledger.context import Context
     from agents_ledger.ledger.evidence import Capture
     from agents_ledger.ledger.replay import Event
 
@@ -89,17 +89,15 @@ def record(value: Record) -> Shape:
     return {**msgspec.structs.asdict(value), "turn": turn}
 
 
-def event(number: int, value: "Event", *, context: bool, whole: "Context | None") -> Shape:
+def event(number: int, value: "Event") -> Shape:
     """One event of a replay."""
     turn, call = value.record.turn, value.call
     shape: Shape = {"n": number, "kind": value.kind, "turn_id": turn.id, "depth": turn.depth}
     shape |= {"at": value.at, "after_ms": value.after_ms}
     if value.kind == "turn":
-        shape |= {"turn": record(value.record)["turn"], "compaction": value.record.compaction}
-        return shape | ({"context": whole} if whole is not None else {})
+        return shape | {"turn": record(value.record)["turn"], "compaction": value.record.compaction}
     if value.message is not None:
-        shape |= {"message": value.message, "usage": value.usage}
-        return shape | ({"seen": value.seen} if context else {})
+        return shape | {"message": value.message, "usage": value.usage}
     if call is not None and value.kind == "call":
         kept = (name for name in call.__struct_fields__ if name not in _OUTCOME)
         return shape | {"call": {name: getattr(call, name) for name in kept}}

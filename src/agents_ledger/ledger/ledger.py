@@ -325,9 +325,9 @@ class Ledger:
         with self.database.read() as tx:
             return context.assemble(tx, turn_id, query)
 
-    def replay(self, turn_id: str, first: int | None = None) -> replay.Replay:
-        """A thread once more, as it happened, event by event, from a depth on; moves nothing."""
-        return replay.replay(self.database, turn_id, first)
+    def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> replay.Replay:
+        """A thread once more, event by event, from a depth on; `sees`: with what the model saw. Moves nothing."""
+        return replay.replay(self.database, turn_id, first, sees=sees)
 
     def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
         """The calls of tools that their turn did not have, by its own toolset snapshot."""

@@ -48,12 +48,13 @@ class Event(Struct, frozen=True):
 class Replay:
     """The turns of a thread between two depths, as events. Nothing is read before it is asked for."""
 
-    def __init__(self, database: Database, turn_id: str, first: int, last: int) -> None:
+    def __init__(self, database: Database, turn_id: str, first: int, last: int, *, sees: bool = False) -> None:
         self.turn_id = turn_id
         self.first = first
         self.last = last
         self._database = database
         self._page: dict[int, Record] = {}
+        self._sees = sees  # whether somebody wants to know what the model saw
         self._sight: tuple[int, Sight] | None = None  # after a depth
 
     def __iter__(self) -> Iterator[Event]:
@@ -66,8 +67,12 @@ class Replay:
     def turn(self, depth: int, before: Event | None = None) -> list[Event]:
         """The events of one turn; `before` is the last one of the turn before it."""
         record = self._record(depth)
+        events = events_of(record, before)
+        return self._seen(depth, record, events) if self._sees else events
+
+    def _seen(self, depth: int, record: Record, events: list[Event]) -> list[Event]:
         sight = self._sight_before(depth)
-        found = [sight.at(event) for event in events_of(record, before)]
+        found = [sight.at(event) for event in events]
         sight.close(record)
         if record.compaction is not None:
             sight = self._assembled(record.turn.id)
@@ -100,11 +105,11 @@ class Replay:
             return Sight.of(context.assemble(tx, turn_id))
 
 
-def replay(database: Database, turn_id: str, first: int | None = None) -> Replay:
+def replay(database: Database, turn_id: str, first: int | None = None, *, sees: bool = False) -> Replay:
     """A turn's thread from a depth on (the first turn, if nothing is said) to the turn itself."""
     with database.read() as tx:
         last = records.read_turn(tx, turn_id).depth
-    return Replay(database, turn_id, min(max(first or 1, 1), last), last)
+    return Replay(database, turn_id, min(max(first or 1, 1), last), last, sees=sees)
 
 
 def events_of(record: Record, before: Event | None = None) -> list[Event]:
