@@ -151,10 +151,12 @@ def test_a_terminal_gets_colours_and_nothing_else(enemy: Hostile, name: str, arg
     assert found is None, repr(said[max(0, found.start() - 80) : found.end() + 20])
 
 
-@pytest.mark.parametrize(("name", "args"), ALL, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [run for run in ALL if run[0] != "export"],  # which gives a pipe the bytes as they were: that is what it is for
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_nothing_hostile_reaches_a_pipe(enemy: Hostile, name: str, args: tuple[str, ...]) -> None:
-    if name == "export":
-        pytest.skip("a pipe gets the bytes as they were: that is what an export is for")
     done = enemy.run(*typed(enemy, name, args))
     assert "this is a bug" not in done.output
     assert FORBIDDEN.search(done.stdout) is None
