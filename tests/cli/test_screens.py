@@ -134,6 +134,14 @@ def test_everything_fits_the_width(ldg: Ldg, monkeypatch: pytest.MonkeyPatch, co
             assert len(line) <= columns, (args, line)
 
 
+def test_a_command_to_be_copied_is_never_broken(answered: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    with answered.open() as ledger:
+        ledger.append("main", Turn((Message("user", "again"),)))
+    said = COLOURS.sub("", on_a_terminal("--db", answered.url, "show", "main", "--limit", "1")[0])
+    assert f"⋮ 1 earlier turn: ldg --db {answered.url} show main --cursor 2\n" in said
+
+
 def test_a_narrow_terminal_says_of_each_session_what_it_was_about(ldg: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "50")

@@ -34,4 +34,4 @@ with_cursor: Callable[[F], F] = click.option(
 def print_more(screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str) -> None:
     """The command that shows the next page of a list."""
     screen.line()
-    screen.line(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor)]))
+    screen.unbroken(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor)]))

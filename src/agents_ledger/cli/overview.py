@@ -90,7 +90,7 @@ def _print_next(screen: Screen, ldg: str, steps: tuple[tuple[str, str], ...]) ->
     is_narrow = screen.width is not None and widest > screen.width
     for command, gives in steps:
         if is_narrow:  # long names are copied, so they stand alone
-            screen.line("  ", (f"{ldg} {command}", "bold cyan"))
+            screen.unbroken("  ", (f"{ldg} {command}", "bold cyan"))
             screen.line((f"      {gives}", "dim"))
         else:
             screen.line("  ", (f"{ldg} {command.ljust(width)}", "bold cyan"), f"  {gives}")

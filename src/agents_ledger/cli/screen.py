@@ -46,6 +46,13 @@ class Screen:
         else:
             self._put(_text(_cleaned(parts, _spaced)))
 
+    def unbroken(self, *parts: Part) -> None:
+        """One line that is to be copied: where it is too long the terminal wraps it, and knows that it is one."""
+        if self._console is None:
+            self.line(*parts)
+        else:
+            self._put(_text(_cleaned(parts, _spaced)), is_unbroken=True)
+
     def drawing(self, lines: Iterable[Sequence[Part]]) -> None:
         """Lines of a drawing; on a terminal cut at its edge."""
         for parts in lines:
@@ -142,14 +149,14 @@ class Screen:
         """Everything so far is there to be seen."""
         (self._file or sys.stdout).flush()
 
-    def _put(self, drawn: "RenderableType", *, is_cut: bool = False) -> None:
+    def _put(self, drawn: "RenderableType", *, is_cut: bool = False, is_unbroken: bool = False) -> None:
         from agents_ledger.cli.safe import Safe  # noqa: PLC0415 - terminals only
 
         assert self._console is not None, "only a terminal draws"  # noqa: S101
         if is_cut:
             self._console.print(Safe(drawn), no_wrap=True, overflow="ellipsis", crop=True)
         else:
-            self._console.print(Safe(drawn))
+            self._console.print(Safe(drawn), soft_wrap=is_unbroken)
 
 
 @contextmanager

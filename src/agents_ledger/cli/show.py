@@ -135,7 +135,7 @@ def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRo
     _print_relatives(screen, session, ledger.aliases(session.label), ledger.subagents(session.label))
     if page.earlier:
         before = f"{opened.ldg} show {quoted(session.label)} --cursor {page.first}"
-        screen.line((f"⋮ {plural(page.earlier, 'earlier turn')}: {before}", "dim"))
+        screen.unbroken((f"⋮ {plural(page.earlier, 'earlier turn')}: {before}", "dim"))
         screen.line()
     for at, record in enumerate(page.turns(ledger)):
         if at:

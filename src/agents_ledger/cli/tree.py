@@ -70,7 +70,7 @@ def _print_tree(screen: Screen, opened: Door, found: Tree, through: str | None, 
     if found.first > 1:
         top = found.nodes[0].parent_turn_id or ""
         above = f"⋮ {plural(found.first - 1, 'turn')} above: {opened.ldg} tree {top}"
-        screen.line((above, "dim"))
+        screen.unbroken((above, "dim"))
     _print(screen, drawn(found, through=through, whole=whole))
     if len(found.nodes) == _MOST:
         screen.line((f"⋮ only {_MOST:,} turns of this tree are drawn: name a turn to see what is around it", "dim"))
