@@ -8,6 +8,7 @@ from typing import Any
 from agents_ledger import Ledger, Message, Turn
 from agents_ledger.capture import catalog
 from agents_ledger.cli.drawing import drawn
+from agents_ledger.ledger import names
 
 TURN = Turn((Message("user", "q"), Message("assistant", "a")))
 
@@ -50,6 +51,16 @@ def test_a_long_tree_is_drawn_from_near_the_turn_that_was_asked_for(ledger: Ledg
     assert [line.node.id for line in lines if line.node] == [*ids[17:20], other, *ids[20:]]
     assert len(ledger.tree(ids[-1], limit=5).nodes) == 5
     assert len(drawn(ledger.tree(ids[-1], limit=5), through=ids[-1])) == 5
+
+
+def test_names_that_begin_like_something(ledger: Ledger) -> None:
+    ids = [ledger.append(label, TURN) for label in ("codex:1", "codex:2", "pi:1%_")]
+    assert names.labels(ledger.database, "codex:") == [("codex:1", None), ("codex:2", None)]
+    assert sorted(names.labels(ledger.database, "")) == [("codex:1", None), ("codex:2", None), ("pi:1%_", None)]
+    assert names.labels(ledger.database, "pi:1%_") == [("pi:1%_", None)]
+    assert names.turns(ledger.database, ids[0][:-1].lower()) == [(ids[0], "q")]
+    assert names.turns(ledger.database, ids[1][-8:-1]) == [(ids[1], "q")]
+    assert names.turns(ledger.database, "%") == []
 
 
 def test_problems_page_by_page(ledger: Ledger) -> None:
