@@ -22,7 +22,7 @@ from agents_ledger.model.hashes import SALT_BYTES
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
 
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 16 << 20
 _SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
 _SECRET = "capture_secret"  # noqa: S105 - the name of a fact
 
@@ -46,6 +46,7 @@ class Writer:
         self.env = ledger.env
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
+        self.database.expect_much()
         self._secret = self.database.write(_secret)
         self._operations: list[Operation] = []
         self._steps: dict[int, list[tuple[str, int]]] = {}

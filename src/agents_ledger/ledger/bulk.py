@@ -16,7 +16,7 @@ from agents_ledger.ledger.build import Place, Prepared, settle
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.sealing import OPEN
-from agents_ledger.ledger.search import Text, index_new, texts_of
+from agents_ledger.ledger.search import Numbered, index_new, numbered
 from agents_ledger.model.hashes import leaf, move_facts, turn_hash
 from agents_ledger.model.rows import CompactionRow, LogRow, MoveRow, Record, TurnRow
 from agents_ledger.store import Tx
@@ -34,8 +34,8 @@ class Batch(Tx):
         self._heads: dict[str, str | None] = {}
         self._moves: dict[str, list[MoveRow]] = {}
         self._steps: list[StepRow] = []
-        self._texts: list[Text] = []
-        self._logged: list[tuple[int, int]] = []  # the log entries of the turns whose texts these are: after, through
+        self._unindexed: list[Numbered] = []
+        self._logged: list[tuple[int, int]] = []  # the log entries of the turns whose parts these are: after, through
 
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement, after what was collected."""
@@ -120,7 +120,7 @@ class Batch(Tx):
         records, moves = list(self._turns.values()), self._moves
         self._turns, self._moves, self._places = {}, {}, set()
         together = _together(records)
-        self._texts += texts_of(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
+        self._unindexed += numbered(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
         insert_parts(self.beside, together)
         self.beside.run_all("insert_compaction", [row for record in records if (row := record.compaction) is not None])
         self._log([record.turn for record in records], moves)
@@ -141,9 +141,9 @@ class Batch(Tx):
         self._index()
 
     def _index(self) -> None:
-        texts, self._texts = self._texts, []
+        rows, self._unindexed = self._unindexed, []
         logged, self._logged = self._logged, []
-        index_new(self.beside, texts, logged)
+        index_new(self.beside, rows, logged)
 
     def _fit(self, row: CompactionRow, parent_id: str | None) -> None:
         """Lets a compaction name only what is in its thread: that is looked up, so what was collected goes first."""

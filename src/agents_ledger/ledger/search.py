@@ -1,6 +1,7 @@
 """The search index: fed in batches, after the turns that it is about."""
 
-from operator import attrgetter
+from collections.abc import Iterable
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -12,6 +13,8 @@ from agents_ledger.store import Tx
 # with catching up.
 BATCH = 64  # turns
 _INDEXED = 262_144  # characters of a text that are indexed; as the view `search_texts` says it
+
+Numbered = tuple[int, MessageRow | CallRow]
 
 
 class Text(Struct, frozen=True):
@@ -29,34 +32,34 @@ def catch_up(tx: Tx) -> None:
     index_new(tx, [], [])
 
 
-def index_new(tx: Tx, texts: list[Text], logged: list[tuple[int, int]]) -> None:
-    """Indexes texts, and everything else that is sealed; `logged` are the log entries that the texts belong to."""
+def index_new(tx: Tx, rows: Iterable[Numbered], logged: list[tuple[int, int]]) -> None:
+    """Indexes rows, and everything else that is sealed; `logged` are the log entries that the rows belong to."""
     done, last = int(tx.value("fact", name="searchable_through")), int(tx.value("last_seq"))
-    if last == done and not texts:
+    # by rising numbers: FTS5 writes out what it has sorted whenever one is lower than the last
+    new = sorted(rows, key=itemgetter(0))
+    if last == done and not new:
         return
     for after, through in [*logged, (last, last)]:
         if after > done:
             tx.run("index_sealed", after=done, through=after)
         done = through
-    # by rising numbers: FTS5 writes out what it has sorted whenever one is lower than the last
-    tx.run_all("index_text", sorted(texts, key=attrgetter("n")))
+    tx.run_all("index_text", map(_text, new))
     tx.run("put_fact", name="searchable_through", value=str(last))
 
 
-def texts_of(messages: list[MessageRow], calls: list[CallRow], last_message: int, last_call: int) -> list[Text]:
-    """What the index will hold of rows that are about to be inserted, in this order, after rows with these numbers.
+def numbered(messages: list[MessageRow], calls: list[CallRow], last_message: int, last_call: int) -> list[Numbered]:
+    """Rows that are about to be inserted, in this order, after rows with these numbers; each with its own number."""
+    said: list[Numbered] = [(last_message + 2 * at, row) for at, row in enumerate(messages, 1)]
+    done: list[Numbered] = [(last_call + 2 * at, row) for at, row in enumerate(calls, 1)]
+    return said + done
 
-    (Reading back what had just been written took a tenth of a sync's time.)
-    """
-    said = [
-        Text(last_message + 2 * at, _cut(row.content), _cut(row.thinking), None, None)
-        for at, row in enumerate(messages, 1)
-    ]
-    done = [
-        Text(last_call + 2 * at, None, None, f"{row.tool_name} {_spaced(row.params_json)}", _outcome(row))
-        for at, row in enumerate(calls, 1)
-    ]
-    return [*said, *done]
+
+def _text(numbered: Numbered) -> Text:
+    """What is indexed of a row, out of memory: reading back what was just written took a tenth of a sync's time."""
+    n, row = numbered
+    if isinstance(row, MessageRow):
+        return Text(n, _cut(row.content), _cut(row.thinking), None, None)
+    return Text(n, None, None, f"{row.tool_name} {_spaced(row.params_json)}", _outcome(row))
 
 
 def _outcome(row: CallRow) -> str:

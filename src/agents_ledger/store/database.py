@@ -63,6 +63,9 @@ class Database(ABC):
         keep anything outside of the database.
         """
 
+    def expect_much(self) -> None:  # noqa: B027 - an engine that needs not prepare does nothing
+        """Gets ready for many large transactions in a row."""
+
     @abstractmethod
     def tables(self) -> set[str]:
         """The tables that are there."""
