@@ -57,6 +57,7 @@ JUDGES = {
             "claude", "npm", "@anthropic-ai/claude-code", "2.1.325", "node_modules/@anthropic-ai/claude-code-*/claude"
         ),
         Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
+        Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs"),
         Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
     )
 }
