@@ -34,6 +34,7 @@ _LOOK: Section = {
     "history": (f"{_HERE}.pointer", "every movement of a session's pointer"),
     "including": (f"{_HERE}.pointer", "the sessions that ever had a turn in their thread"),
     "context": (f"{_HERE}.context", "what an agent would see after a turn"),
+    "key": (f"{_HERE}.key", "what a session key means"),
     "sql": (f"{_HERE}.sql", "your own SQL, read-only"),
     "ability": (f"{_HERE}.ability", "tasks, calls and messages in the words of Agent OS"),
 }
