@@ -36,6 +36,7 @@ DOCUMENTS = [README, ARCHITECTURE, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.m
 DOCUMENTS += [AGENT_OS]
 DOCUMENTS += [ROOT / "docs" / "tour.md"]  # its screens are those of test_tour.py
 DOCUMENTS += [ROOT / "docs" / "session-keys.md"]
+DOCUMENTS += [ROOT / "docs" / "session-keys.md", ROOT / "docs" / "stores.md"]
 READERS_HOME = "/home/ada"  # what stands for the home folder in the README
 
 _BLOCK = re.compile(r"(?:<!-- (screen|run): (\w+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -26,6 +26,7 @@
         ├── ReadOnlyStore       it can be read but not written
         ├── StoreFull           no space left; nothing was written, what was acknowledged is kept
         ├── StoreBusy           another process held the write lock for too long
+        ├── LedgerBehind        it is in the agent's file, but not in the ledger yet: the next sync takes it
         ├── StoreCorrupt        the database engine found damage; writing has stopped
         └── StoreClosed         used after close(), or carried over a fork()
 """
@@ -140,6 +141,10 @@ class StoreFull(StoreError):
 
 class StoreBusy(StoreError):
     """Another process held the write lock for too long."""
+
+
+class LedgerBehind(StoreError):
+    """It is in the agent's file, but not in the ledger yet: do not write it again; the next sync takes it."""
 
 
 class StoreCorrupt(StoreError):

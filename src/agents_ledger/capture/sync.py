@@ -76,12 +76,17 @@ class Sync:
         self._known: dict[str, Capture] = {}
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._is_alone = False
+        self._taken = 0
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """The right to sync this ledger, for as long as this lasts."""
         if self._is_alone:
-            yield
+            with turnstile.awake(self.ledger) as taken:
+                if taken != self._taken + 2:  # more than its own rest and waking: others took something meanwhile
+                    self._load()
+                self._taken = taken
+                yield
             return
         with turnstile.alone(self.ledger):
             self._is_alone = True

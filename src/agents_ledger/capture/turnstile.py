@@ -1,4 +1,8 @@
-"""One sync at a time: numbers of captures are given out by one process, and nothing is read twice."""
+"""One sync at a time: numbers of captures are given out by one process, and nothing is read twice.
+
+A watch has the right to sync for as long as it runs, but it rests between its rounds: then others may take single files
+(see `intake`). A number that grows with whatever was taken tells each of them whether what it knows is still so.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +14,8 @@ from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 
 _FACT = "sync_writer"
+_TAKEN = "sync_taken"
+_RESTS = "rests"
 
 
 @contextmanager
@@ -19,19 +25,58 @@ def alone(ledger: Ledger) -> Iterator[None]:
     try:
         yield
     finally:
-        ledger.database.write(lambda tx: tx.run("put_fact", name=_FACT, value=""))
+        ledger.database.write(lambda tx: _leave(tx, ""))
+
+
+@contextmanager
+def awake(ledger: Ledger) -> Iterator[int]:
+    """One round of who has the right already; gives the number by which it sees whether others took something."""
+    taken = ledger.database.write(lambda tx: _wake(tx, ledger))
+    try:
+        yield taken
+    finally:
+        ledger.database.write(lambda tx: _leave(tx, f"{ledger.writer} {ledger.env.now()} {_RESTS}"))
+
+
+def is_busy(tx: Tx, now: int) -> bool:
+    """Whether a living process is in the middle of a sync."""
+    held = tx.value("fact", name=_FACT)
+    return bool(held) and not held.endswith(_RESTS) and not _is_dead(held, now)
+
+
+def taken(tx: Tx) -> int:
+    """How often something was taken from sources."""
+    return int(tx.value("fact", name=_TAKEN) or 0)
+
+
+def take(tx: Tx) -> None:
+    """Says that something was taken."""
+    tx.run("put_fact", name=_TAKEN, value=str(taken(tx) + 1))
 
 
 def _enter(tx: Tx, ledger: Ledger) -> None:
     held = tx.value("fact", name=_FACT)
     now = ledger.env.now()
-    if held:
-        writer, _, since = held.rpartition(" ")
-        lease = LeaseRow("", "", writer, "", int(since) + 60 * TTL_MS)
-        if writer != ledger.writer and not is_dead(lease, now):
-            process = writer.split("|")[1]
-            raise StoreBusy(
-                f"another sync (process {process}) is at work on this ledger: it takes what is new; "
-                "wait for it, or stop it first"
-            )
+    if held and held.split(" ")[0] != ledger.writer and not _is_dead(held, now):
+        process = held.split("|")[1]
+        raise StoreBusy(
+            f"another sync (process {process}) is at work on this ledger: it takes what is new; "
+            "wait for it, or stop it first"
+        )
     tx.run("put_fact", name=_FACT, value=f"{ledger.writer} {now}")
+
+
+def _wake(tx: Tx, ledger: Ledger) -> int:
+    tx.run("put_fact", name=_FACT, value=f"{ledger.writer} {ledger.env.now()}")
+    take(tx)
+    return taken(tx)
+
+
+def _leave(tx: Tx, value: str) -> None:
+    tx.run("put_fact", name=_FACT, value=value)
+    take(tx)
+
+
+def _is_dead(held: str, now: int) -> bool:
+    writer, since, *_ = held.split(" ")
+    return is_dead(LeaseRow("", "", writer, "", int(since) + 60 * TTL_MS), now)

@@ -47,6 +47,8 @@ class Writer:
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
         self.database.expect_much()
+        self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
+        self.commits = 0
         self._secret = self.database.write(_secret)
         self._operations: list[Operation] = []
         self._steps: dict[int, list[tuple[str, int]]] = {}
@@ -84,12 +86,15 @@ class Writer:
         operations = self._operations
 
         def body(tx: Tx) -> None:
+            if self.guard is not None:
+                self.guard(tx)
             batch = Batch(tx, self.env)
             for operation in operations:
                 operation(batch)
             batch.finish()
 
         self.database.write(body)
+        self.commits += 1
         self._operations = []
         self._weight = 0
         self.turns.clear()

@@ -19,7 +19,7 @@ _open_writers: set[str] = set()  # the ledgers that are open in this process
 def writer_name() -> str:
     """This ledger of this process, so that others on the same machine can tell whether it is alive."""
     pid = os.getpid()
-    name = f"{_machine()}|{pid}|{_started(pid)}|{os.urandom(4).hex()}"
+    name = f"{_machine()}|{pid}|{started(pid)}|{os.urandom(4).hex()}"
     _open_writers.add(name)
     return name
 
@@ -34,12 +34,11 @@ def is_dead(lease: LeaseRow, now: int) -> bool:
 
     On the writer's own machine the process table decides, at once; from elsewhere only the time does.
     """
-    machine, pid, started, _ = lease.writer.split("|")
+    machine, pid, since, _ = lease.writer.split("|")
     if machine == _machine():
         if int(pid) == os.getpid():
             return lease.writer not in _open_writers
-        now_started = _started(int(pid))
-        return now_started not in (started, "running")
+        return started(int(pid)) not in (since, "running")
     return lease.expires_at < now
 
 
@@ -84,7 +83,7 @@ def _machine() -> str:
     return f"{boot}/{space}"
 
 
-def _started(pid: int) -> str:
+def started(pid: int) -> str:
     """When a process started (in clock ticks after boot); '' if it is not there."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()

@@ -174,6 +174,14 @@ def add_alias(tx: Tx, env: Env, alias: str, label: str, reason: str) -> AliasRow
     return _put_alias(tx, env, alias, session.label, reason)
 
 
+def lead(tx: Tx, env: Env, key: str, label: str) -> None:
+    """Lets a routing key lead to the session that has it now; where it led before is in the log."""
+    session = require(tx, label)
+    known = tx.first("alias_by_name", alias=key)
+    if key != session.label and tx.first("session_by_label", label=key) is None and (known or ["", ""])[1] != label:
+        _put_alias(tx, env, key, session.label, "routing_key")
+
+
 def merge(tx: Tx, env: Env, label: str, into: str) -> SessionRow:
     """One identity out of two: `label` and all its aliases lead to `into` from now on; its turns stay."""
     source, target = require_active(tx, label), require_active(tx, into)

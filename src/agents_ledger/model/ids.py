@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from hashlib import sha256
+from uuid import UUID
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALID = frozenset(_ALPHABET)
@@ -55,6 +56,18 @@ def derived(at_ms: int, *parts: str | int) -> str:
     digest = sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
     stamp = min(max(at_ms, 0), _LAST_STAMP)
     return encode(stamp << _RANDOM_BITS | int.from_bytes(digest[:10], "big"))
+
+
+def uuid4(random: bytes) -> str:
+    """A UUID of version 4 out of 16 random bytes."""
+    return str(UUID(bytes=random, version=4))
+
+
+def uuid7(at_ms: int, random: bytes) -> str:
+    """A UUID of version 7 (ordered by time) out of 16 random bytes."""
+    number = min(max(at_ms, 0), _LAST_STAMP) << _RANDOM_BITS | int.from_bytes(random[-10:], "big")
+    version, variant = 0xF << 76, 0x3 << 62
+    return str(UUID(int=number & ~version & ~variant | 0x7 << 76 | 0x2 << 62))
 
 
 def is_ulid(text: str) -> bool:

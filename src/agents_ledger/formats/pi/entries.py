@@ -14,6 +14,7 @@ from msgspec import Struct
 from agents_ledger.model.times import iso
 
 VERSION = 3
+CUT = "agents-ledger:cut"  # the custom type of a line that stands for an entry that was cut away
 _TRIES = 100  # as pi: then a whole UUID
 _FILE_TIME = re.compile(r"[:.]")
 _SLUG = re.compile(r"[/\\:]")
@@ -84,6 +85,11 @@ def branch_summary(
 def custom(place: Place, kind: str, data: Any = None) -> Json:
     """An extension's own state; the model does not see it."""
     return {"type": "custom", "customType": kind} | _present(data=data) | _entry("custom", place)
+
+
+def stand_in(place: Place, archive: str) -> Json:
+    """A line of the name of an entry that was cut away and is referred to: it is in the archive."""
+    return custom(place, CUT, {"archive": archive})
 
 
 def custom_message(place: Place, kind: str, content: Any, *, display: bool = True, details: Any = None) -> Json:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from msgspec import UNSET, Struct
 
 from agents_ledger.formats.pi import boundaries, messages, nexus, prompts
+from agents_ledger.formats.pi.entries import CUT
 from agents_ledger.formats.pi.fields import moment, plain, usage_key, usage_of, word
 from agents_ledger.formats.pi.lines import Entry, Message, entries
 from agents_ledger.formats.pi.messages import Where, after
@@ -110,12 +111,14 @@ class Transcript(Struct):
                 yield Problem("bad-field", name)
         if entry.parent_id is not UNSET and entry.parent_id not in (None, "") and word(entry.parent_id) is None:
             yield Problem("bad-field", "parentId")
+        if _is_remark(entry):
+            return
         read = self._READERS.get(entry.type) if isinstance(entry.type, str) else None
         yield from self._stranger(_name(entry.type), where) if read is None else read(self, entry, where)
         if entry.append_mode == "side" and entry.type != "leaf":
             if self.leaf is not None:  # openclaw: written beside the conversation, which goes on where it was
                 yield Moved(session=where["session"], to=self.leaf)
-        elif entry.type not in ("leaf", "turn"):
+        elif entry.type != "leaf":
             self.leaf = where["native_id"] or self.leaf
 
     def _where(self, entry: Entry) -> Where:
@@ -247,10 +250,6 @@ class Transcript(Struct):
         else:
             yield Moved(**where, to=target)
 
-    def _turn(self, entry: Entry, where: Where) -> Iterator[Event]:  # noqa: ARG002 - as above
-        """The seed's marker of a finished turn: its id is the last answer's, and turns are known without it."""
-        yield from ()
-
     _READERS: ClassVar[dict[str, Callable[["Transcript", Entry, Where], Iterator[Event]]]] = {
         "message": _message,
         "user": _message,
@@ -268,8 +267,17 @@ class Transcript(Struct):
         "usage": _usage,
         "context_edit": _node,
         "leaf": _leaf,
-        "turn": _turn,
+        "turn": _node,  # the marker of a finished turn: turns are known without it
     }
+
+
+def _is_remark(entry: Entry) -> bool:
+    """Whether an entry has no place of its own.
+
+    The seed's marker of a turn has the last answer's id and no parent; a stand-in has the id of what was cut away, and
+    that is known from the archive.
+    """
+    return (entry.type == "turn" and entry.parent_id is UNSET) or (entry.type == "custom" and entry.custom_type == CUT)
 
 
 def _name(kind: object) -> str:

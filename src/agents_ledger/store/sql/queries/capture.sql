@@ -73,6 +73,12 @@ SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, dig
     seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
 FROM captures WHERE id = :id;
 
+-- name: capture_at
+-- What is known of one source as it is now.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE path = :path AND state <> 'replaced' ORDER BY generation DESC LIMIT 1;
+
 -- name: captures_page
 -- All captures, in the order of their numbers.
 SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
