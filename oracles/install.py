@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ class Judge:
     """One program: where its package comes from, and the file by which one sees that it is there."""
 
     name: str
-    source: str  # "pip-folder" (a folder of files), "venv" (a Python of its own) or "npm"
+    source: (
+        str  # "pip-folder" (a folder of files), "venv" (a Python of its own), "npm" or "npm-pack" (the bare package)
+    )
     package: str
     version: str
     proof: str  # a pattern inside its folder
@@ -57,6 +60,7 @@ JUDGES = {
             "claude", "npm", "@anthropic-ai/claude-code", "2.1.325", "node_modules/@anthropic-ai/claude-code-*/claude"
         ),
         Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
+        Judge("clawdbot", "npm-pack", "clawdbot", "2026.1.24", "package/dist/routing/session-key.js"),
         Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs"),
         Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
     )
@@ -77,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def missing(name: str) -> str | None:
     """Why a judge cannot be asked, or None if it can."""
     judge = JUDGES[name]
-    if judge.source == "npm" and (why := missing("node")):
+    if judge.source.startswith("npm") and (why := missing("node")):
         return why
     what = f"{judge.package} {judge.version}"
     mark = _mark(judge)
@@ -126,10 +130,23 @@ def _install(judge: Judge) -> str:
             [str(judge.folder / "bin" / "python"), *pip, "--no-binary", judge.package, wanted],
             judge.folder,
         )
+    if judge.source == "npm-pack":
+        return _run(
+            [str(NODE), str(_NPM), "pack", "--loglevel=error", f"{judge.package}@{judge.version}"], judge.folder
+        ) or (_unpacked(judge.folder))
     (judge.folder / "package.json").write_text('{"private": true}\n')
     # No package's own scripts are run: each of these programs works without.
     quiet = ["--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
     return _run([str(NODE), str(_NPM), "install", *quiet, f"{judge.package}@{judge.version}"], judge.folder)
+
+
+def _unpacked(folder: Path) -> str:
+    """A package as its authors packed it, without what it needs."""
+    for archive in folder.glob("*.tgz"):
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder, filter="data")
+        archive.unlink()
+    return ""
 
 
 def _run(command: list[str], folder: Path) -> str:

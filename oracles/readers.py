@@ -106,6 +106,23 @@ def pi_sessions(paths: Iterable[Path], judge: str = "pi") -> list[PiSession]:
     return [_pi_session(one) for one in said]
 
 
+def pi_continues(path: Path, bodies: Sequence[Json], judge: str = "pi") -> None:
+    """Lets pi itself open a file, this very one, and add messages to it."""
+    _require(judge)
+    index = JUDGES[judge].file.with_name("index.js")
+    command = [str(NODE), str(_HERE / "pi_writer.mjs"), str(index)]
+    with TemporaryDirectory() as folder:
+        _json(command, _home(folder), {"path": str(path), "bodies": list(bodies)})
+
+
+def runtime_keys(judge: str, chats: Sequence[Json]) -> list[str]:
+    """The session keys that a runtime's own code gives to messages."""
+    _require(judge)
+    command = [str(NODE), str(_HERE / "key_maker.mjs"), judge, str(JUDGES[judge].file)]
+    with TemporaryDirectory() as folder:
+        return list(_json(command, _home(folder), list(chats)))
+
+
 def claude_sessions(paths: Iterable[Path]) -> list[ClaudeSession]:
     """What Claude's SDK makes of each session file, with the folder of its subagents if it lies beside it."""
     _require("claude-sdk")
@@ -200,13 +217,14 @@ def _pi_session(said: Json) -> PiSession:
         entries=tuple(said.get("entries", ())),
         leaf=said.get("leaf"),
         branches=said.get("branches", {}),
-        messages=tuple(_pi_message(message) for message in said.get("messages", ())),
+        messages=tuple(pi_message(message) for message in said.get("messages", ())),
         model=said.get("model"),
         thinking_level=said.get("thinking_level"),
     )
 
 
-def _pi_message(said: Json) -> Message:
+def pi_message(said: Json) -> Message:
+    """A message as pi has it."""
     blocks = _blocks(said.get("content"))
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if said["role"] == "toolResult":
