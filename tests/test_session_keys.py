@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents_ledger.errors import BadInput
+from agents_ledger.model.resets import ResetPolicy, Resets, is_fresh
 from agents_ledger.model.routing import (
     Routing,
     cron_key,
@@ -166,3 +167,39 @@ def test_people_are_found_by_their_ids_and_entities_by_their_merges() -> None:
         nexus_key(platform="discord")
     with pytest.raises(BadInput, match="without colons"):
         cron_key("main", "a:b")
+
+
+# when they begin anew
+
+_HOUR = 3_600_000
+_NOON = 1_772_366_400_000  # 2026-03-01, 12:00 UTC
+
+
+@pytest.mark.parametrize(
+    ("policy", "hours_ago", "fresh"),
+    [
+        (ResetPolicy(), 7.9, True),
+        (ResetPolicy(), 8.1, False),  # it was before four
+        (ResetPolicy(at_hour=13), 22.9, True),  # today's thirteenth hour has not come
+        (ResetPolicy(at_hour=13), 23.1, False),
+        (ResetPolicy(at_hour=13, utc_offset_minutes=60), 0.1, False),  # there it has just begun
+        (ResetPolicy(at_hour=99), 12.9, True),
+        (ResetPolicy(idle_minutes=30), 0.4, True),
+        (ResetPolicy(idle_minutes=30), 0.6, False),
+        (ResetPolicy(mode="idle"), 0.9, True),
+        (ResetPolicy(mode="idle"), 1.1, False),
+        (ResetPolicy(mode="idle", idle_minutes=0), 0.01, True),
+        (ResetPolicy(mode="never"), 9999, True),
+    ],
+)
+def test_a_conversation_is_fresh_until_the_hour_or_the_pause(
+    policy: ResetPolicy, hours_ago: float, fresh: bool
+) -> None:
+    assert is_fresh(policy, _NOON - int(hours_ago * _HOUR), _NOON) is fresh
+
+
+def test_a_channel_has_its_own_rule_then_the_kind_of_conversation() -> None:
+    daily, idle, never = ResetPolicy(), ResetPolicy(mode="idle"), ResetPolicy(mode="never")
+    resets = Resets(default=daily, by_type={"group": idle, "thread": never}, by_channel={"slack": never})
+    keys = ["agent:a:main", "agent:a:telegram:group:1", "agent:a:telegram:group:1:topic:2", "agent:a:slack:group:1"]
+    assert [resets.of(parse(key)) for key in keys] == [daily, idle, never, never]

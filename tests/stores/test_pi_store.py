@@ -8,6 +8,7 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.errors import BadInput, NotAllowed, NotFound
 from agents_ledger.formats.pi import bodies
+from agents_ledger.model.resets import ResetPolicy, Resets
 from agents_ledger.model.routing import Routing, key_for
 from agents_ledger.stores.pi import PiStore, topic_file
 from tests.stores.talk import AT, ask, problems, seen_by_ledger, seen_by_store
@@ -90,6 +91,18 @@ def test_a_reset_begins_anew_under_the_same_key(ledger: Ledger, store: PiStore) 
     assert len(ledger.thread(ledger.head(new.label) or "")) == 1
     assert third.id not in (old.id, new.id)
     assert (problems(ledger), ledger.verify().is_good) == ([], True)
+
+
+def test_a_stale_session_begins_anew_by_the_runtimes_rules(ledger: Ledger, store: PiStore) -> None:
+    first = store.current("main", Resets())
+    ask(first, "one")
+    assert store.current("main", Resets(), lastTo="x").id == first.id
+    with store.index.changing() as found:
+        found["agent:main:main"]["updatedAt"] = AT
+    assert store.current("main", Resets(default=ResetPolicy(mode="never"))).id == first.id
+    second = store.current("main", Resets())
+    assert second.id != first.id
+    assert store.entry("main")["lastTo"] == "x"
 
 
 def test_a_deleted_session_is_put_aside_and_the_main_one_stays(ledger: Ledger, store: PiStore) -> None:

@@ -9,8 +9,9 @@ from agents_ledger.formats.pi import entries
 from agents_ledger.formats.pi.cut import cut
 from agents_ledger.formats.pi.names import origin_of
 from agents_ledger.ledger import Ledger, sessions
+from agents_ledger.model.resets import Resets, is_fresh
 from agents_ledger.model.routing import Routing, main_key, store_key, subagent_key
-from agents_ledger.model.session_keys import SessionKey
+from agents_ledger.model.session_keys import SessionKey, parse
 from agents_ledger.stores.files import keep_aside
 from agents_ledger.stores.pi.embedded import EmbeddedSession
 from agents_ledger.stores.pi.folder import PiFolder
@@ -74,6 +75,16 @@ class PiStore:
                 entry = found[name] = self._merged(found.get(name, {}), fields)
             self.folder.take([self.index.path], has_subagents=bool(entry.get("isSubagent")))
         return self._opened(entry, cwd)
+
+    def current(self, key: Key, resets: Resets, cwd: str = "", **fields: Any) -> PiSession:
+        """As `session`; but one that is stale by a runtime's rules is reset first."""
+        name = self.key(key)
+        entry = self.index.read().get(name, {})
+        last = entry.get("updatedAt")
+        policy = resets.of(parse(name, self.routing.main_key))
+        if entry.get("sessionId") and isinstance(last, int) and not is_fresh(policy, last, self.folder.env.now()):
+            self.reset(name, cwd)
+        return self.session(name, cwd, **fields)
 
     def reset(self, key: Key, cwd: str = "", *, archive: bool = False) -> PiSession:
         """A new session under the same key, with its settings; the old transcript stays, put aside if asked for."""
