@@ -152,6 +152,20 @@ def test_a_cut_keeps_the_header_a_sound_chain_and_the_whole_beside_it(ledger: Le
     assert len([path for path in Path(store.folder.path).iterdir() if ".bak." in path.name]) == 2
 
 
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_a_turn_that_is_running_goes_on_after_a_cut(ledger: Ledger, store: PiStore, keep: int) -> None:
+    session = store.session("main")
+    ask(session, "one")
+    session.say(bodies.user("question two", AT))
+    session.say(bodies.assistant([bodies.call("c-two", "read", {})], AT, provider="p", model="m"))
+    assert store.cut("main", keep) is not None
+    session.say(bodies.tool_result("c-two", "read", "result two", AT))
+    session.say(bodies.assistant("answer two", AT, provider="p", model="m"))
+    assert seen_by_store(session)[-3:] == ["question two", "result two", "answer two"]
+    assert seen_by_ledger(ledger, session.label)[-3:] == ["question two", "result two", "answer two"]
+    assert (ledger.counts()["turns"], problems(ledger), ledger.verify().is_good) == (2, [], True)
+
+
 def test_a_fork_has_a_key_of_its_own(ledger: Ledger, store: PiStore) -> None:
     session = store.session("main")
     first = ask(session, "one")

@@ -21,7 +21,7 @@ _SETTINGS = ("model_change", "thinking_level_change", "session_info", "compactio
 def cut(lines: Sequence[bytes], keep: int, archive: str) -> list[bytes] | None:
     """The header and the last `keep` lines, as a sound transcript; None if there is nothing to cut away.
 
-    It is a little longer where the context needs it, and shorter where it would begin with a tool's result.
+    It is longer where the last turn or the context need it, and shorter where it would begin with a tool's result.
     """
     known = [(line, _object(line)) for line in lines]
     header = next((line for line, entry in known if entry.get("type") == "session"), None)
@@ -49,9 +49,12 @@ def cut(lines: Sequence[bytes], keep: int, archive: str) -> list[bytes] | None:
 
 
 def _sound_start(names: list[str], start: int, path: list[str], told: dict[str, Json]) -> int:
-    """Where to begin so that the context does not begin with the result of a call that is gone."""
+    """Where to begin so that the last turn stays whole, and no result is first whose call is gone."""
     on_path = set(path)
     said = {at: _role(told[name]) for at, name in enumerate(names) if name in on_path and _role(told[name])}
+    asked = max((at for at, role in said.items() if role == "user"), default=None)
+    if asked is not None and asked <= start:
+        return asked
     first = next((at for at, role in said.items() if at >= start and role != "toolResult"), None)
     if first is not None:
         return max((at + 1 for at in said if start <= at < first), default=start)
