@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agents_ledger.formats.pi.fields import given
 from agents_ledger.model.entries import Usage
 
 Json = dict[str, Any]
@@ -11,18 +12,18 @@ Content = str | Sequence[Json]
 
 def text(words: str, signature: str | None = None) -> Json:
     """A text."""
-    return {"type": "text", "text": words} | _present(textSignature=signature)
+    return {"type": "text", "text": words} | given(textSignature=signature)
 
 
 def thinking(words: str, signature: str | None = None, *, redacted: bool | None = None) -> Json:
     """What the model thought; with the provider's signature, without which it takes nothing back."""
-    return {"type": "thinking", "thinking": words} | _present(thinkingSignature=signature, redacted=redacted)
+    return {"type": "thinking", "thinking": words} | given(thinkingSignature=signature, redacted=redacted)
 
 
 def call(call_id: str, tool: str, arguments: Json, signature: str | None = None) -> Json:
     """A tool call."""
     found = {"type": "toolCall", "id": call_id, "name": tool, "arguments": arguments}
-    return found | _present(thoughtSignature=signature)
+    return found | given(thoughtSignature=signature)
 
 
 def image(base64: str, media_type: str) -> Json:
@@ -60,13 +61,13 @@ def assistant(
         "usage": tokens(usage or Usage(), cost),
         "stopReason": reason,
         "timestamp": at,
-    } | _present(errorMessage=error, **more)
+    } | given(errorMessage=error, **more)
 
 
 def tool_result(call_id: str, tool: str, content: Content, at: int, *, is_error: bool = False, **more: Any) -> Json:
     """What a tool gave."""
     found = {"role": "toolResult", "toolCallId": call_id, "toolName": tool, "content": _blocks(content)}
-    return found | _present(**more) | {"isError": is_error, "timestamp": at}
+    return found | given(**more) | {"isError": is_error, "timestamp": at}
 
 
 def bash_execution(
@@ -83,13 +84,13 @@ def bash_execution(
     """A command that the human ran."""
     found: Json = {"role": "bashExecution", "command": command, "output": output, "exitCode": exit_code}
     found |= {"cancelled": cancelled, "truncated": truncated}
-    more = _present(fullOutputPath=full_output_path, excludeFromContext=exclude_from_context)
+    more = given(fullOutputPath=full_output_path, excludeFromContext=exclude_from_context)
     return found | more | {"timestamp": at}
 
 
 def system(content: str, at: int, sections: dict[str, str | None] | None = None) -> Json:
     """Instructions to the model (pi 0.8x and newer)."""
-    return {"role": "system", "content": content} | _present(sections=sections) | {"timestamp": at}
+    return {"role": "system", "content": content} | given(sections=sections) | {"timestamp": at}
 
 
 def tokens(usage: Usage, cost: Json | None = None) -> Json:
@@ -102,7 +103,7 @@ def tokens(usage: Usage, cost: Json | None = None) -> Json:
     }
     free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
     total = sum(parts.values()) if usage.total is None else usage.total
-    return parts | _present(reasoning=usage.reasoning) | {"totalTokens": total, "cost": free | (cost or {})}
+    return parts | given(reasoning=usage.reasoning) | {"totalTokens": total, "cost": free | (cost or {})}
 
 
 def _blocks(content: Content) -> list[Json]:
@@ -111,7 +112,3 @@ def _blocks(content: Content) -> list[Json]:
 
 def _reason(blocks: list[Json]) -> str:
     return "toolUse" if any(block["type"] == "toolCall" for block in blocks) else "stop"
-
-
-def _present(**values: Any) -> Json:
-    return {key: value for key, value in values.items() if value is not None}

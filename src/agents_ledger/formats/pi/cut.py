@@ -8,10 +8,8 @@ the settings in effect and the newest summary. Each entry that is cut away and r
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from agents_ledger.formats.pi import entries
-from agents_ledger.formats.pi.fields import moment, word
+from agents_ledger.formats.pi.fields import moment, object_of, word
 from agents_ledger.formats.pi.tree import path_to
 
 Json = dict[str, Any]
@@ -23,7 +21,7 @@ def cut(lines: Sequence[bytes], keep: int, archive: str) -> list[bytes] | None:
 
     It is longer where the last turn or the context need it, and shorter where it would begin with a tool's result.
     """
-    known = [(line, _object(line)) for line in lines]
+    known = [(line, object_of(line) or {}) for line in lines]
     header = next((line for line, entry in known if entry.get("type") == "session"), None)
     body = {entry["id"]: line for line, entry in known if entry.get("type") != "session" and word(entry.get("id"))}
     told = {entry["id"]: entry for _, entry in known if entry.get("id") in body}
@@ -100,11 +98,3 @@ def _bridged(needed: list[str], path: list[str], told: dict[str, Json], archive:
 def _stand_in(entry: Json | None, name: str, parent: str | None, archive: str) -> bytes:
     at = moment((entry or {}).get("timestamp")) or 0
     return entries.line(entries.stand_in(entries.Place(name, parent, at), archive))
-
-
-def _object(line: bytes) -> Json:
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

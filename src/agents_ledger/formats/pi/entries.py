@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.formats.pi.fields import given
 from agents_ledger.model.times import iso
 
 VERSION = 3
@@ -41,12 +42,12 @@ def line(entry: Json) -> bytes:
 def header(session: str, at: int, cwd: str, parent_session: str | None = None, **more: Any) -> Json:
     """The first line. `parent_session` is the path of the file that this one was forked from."""
     found = {"type": "session", "version": VERSION, "id": session, "timestamp": iso(at), "cwd": cwd}
-    return found | _present(parentSession=parent_session, **more)
+    return found | given(parentSession=parent_session, **more)
 
 
 def message(place: Place, body: Json, **more: Any) -> Json:
     """What was said: a body from `bodies`. `more` are the extended fields of Nexus."""
-    return _entry("message", place) | {"message": body} | _present(**more)
+    return _entry("message", place) | {"message": body} | given(**more)
 
 
 def model_change(place: Place, provider: str, model: str) -> Json:
@@ -71,7 +72,7 @@ def compaction(
 ) -> Json:
     """A summary that stands for what came before `first_kept`; its own id is pi's word for "nothing is kept"."""
     found = {"summary": summary, "firstKeptEntryId": first_kept or place.id, "tokensBefore": tokens_before}
-    return _entry("compaction", place) | found | _present(details=details, fromHook=from_hook, usage=usage)
+    return _entry("compaction", place) | found | given(details=details, fromHook=from_hook, usage=usage)
 
 
 def branch_summary(
@@ -79,12 +80,12 @@ def branch_summary(
 ) -> Json:
     """What was said on a branch that was left: `left` is its last entry (pi 0.73 repeats the parent here)."""
     found = {"fromId": left or place.parent or "root", "summary": summary}
-    return _entry("branch_summary", place) | found | _present(details=details, fromHook=from_hook)
+    return _entry("branch_summary", place) | found | given(details=details, fromHook=from_hook)
 
 
 def custom(place: Place, kind: str, data: Any = None) -> Json:
     """An extension's own state; the model does not see it."""
-    return {"type": "custom", "customType": kind} | _present(data=data) | _entry("custom", place)
+    return {"type": "custom", "customType": kind} | given(data=data) | _entry("custom", place)
 
 
 def stand_in(place: Place, archive: str) -> Json:
@@ -95,12 +96,12 @@ def stand_in(place: Place, archive: str) -> Json:
 def custom_message(place: Place, kind: str, content: Any, *, display: bool = True, details: Any = None) -> Json:
     """What an extension says to the model, as a user's message."""
     found: Json = {"type": "custom_message", "customType": kind, "content": content, "display": display}
-    return found | _present(details=details) | _entry("custom_message", place)
+    return found | given(details=details) | _entry("custom_message", place)
 
 
 def label(place: Place, target: str, text: str | None) -> Json:
     """A bookmark on an entry; None takes it away."""
-    return _entry("label", place) | {"targetId": target} | _present(label=text)
+    return _entry("label", place) | {"targetId": target} | given(label=text)
 
 
 def session_info(place: Place, name: str) -> Json:
@@ -111,7 +112,7 @@ def session_info(place: Place, name: str) -> Json:
 def usage(place: Place, kind: str, provider: str, model: str, tokens: Json, note: str | None = None) -> Json:
     """A call to the model outside of the conversation (pi 0.8x and newer)."""
     found = {"kind": kind, "provider": provider, "model": model, "usage": tokens}
-    return _entry("usage", place) | found | _present(note=note)
+    return _entry("usage", place) | found | given(note=note)
 
 
 def context_edit(place: Place, target: str, replacement: Json | None) -> Json:
@@ -125,7 +126,7 @@ def turn(place: Place, queries: list[str], response: str, calls: int, before: st
     Other readers of the family take it for a node of the tree, so it has an entry's id and parent as well.
     """
     found: Json = {"turnId": response, "queryMessageIds": queries, "responseMessageId": response}
-    return _entry("turn", place) | found | {"toolCallCount": calls} | _present(parentTurnId=before, model=model)
+    return _entry("turn", place) | found | {"toolCallCount": calls} | given(parentTurnId=before, model=model)
 
 
 def new_id(taken: Container[str], uuid: Callable[[], str]) -> str:
@@ -155,7 +156,3 @@ def archive_name(name: str, reason: str, at: int) -> str:
 
 def _entry(kind: str, place: Place) -> Json:
     return {"type": kind, "id": place.id, "parentId": place.parent, "timestamp": iso(place.at)}
-
-
-def _present(**values: Any) -> Json:
-    return {key: value for key, value in values.items() if value is not None}

@@ -108,5 +108,18 @@ def plain(value: Any) -> Any:
 
 def present(**values: Any) -> dict[str, Any] | None:
     """Those of the values that are there; None for none."""
-    found = {key: value for key, value in values.items() if value is not None}
-    return found or None
+    return given(**values) or None
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Those of the values that are there."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def object_of(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line, if it is one."""
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -4,17 +4,15 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from agents_ledger.formats.pi.entries import VERSION, line
-from agents_ledger.formats.pi.fields import number, word
+from agents_ledger.formats.pi.fields import number, object_of, word
 
 Json = dict[str, Any]
 
 
 def migrated(lines: Sequence[bytes]) -> list[bytes] | None:
     """The lines of version 3; None if they are so already (or newer), or if there is no header."""
-    told = [entry for each in lines if (entry := _object(each)) is not None]
+    told = [entry for each in lines if (entry := object_of(each)) is not None]
     header = told[0] if told else None
     if header is None or header.get("type") != "session":
         return None
@@ -47,11 +45,3 @@ def _linked(told: list[Json]) -> None:
         first = number(entry.pop("firstKeptEntryIndex", None)) if entry.get("type") == "compaction" else None
         if first is not None and 0 < first < len(told):
             entry["firstKeptEntryId"] = told[first]["id"]
-
-
-def _object(each: bytes) -> Json | None:
-    try:
-        value = msgspec.json.decode(each)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

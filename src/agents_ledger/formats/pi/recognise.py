@@ -3,8 +3,7 @@
 import re
 from typing import Any
 
-import msgspec
-
+from agents_ledger.formats.pi.fields import object_of
 from agents_ledger.formats.pi.names import is_index, is_old_index, is_other, name_of, origin_of
 from agents_ledger.model.formats import Kind
 
@@ -62,7 +61,7 @@ def _index_score(path: str, head: bytes) -> int:
 def _transcript_score(path: str, head: bytes) -> int:
     """How sure it is that these are lines of a transcript."""
     ours = origin_of(path) is not None or "/.pi/" in path.replace("\\", "/")
-    found = [value for line in head.split(b"\n", _LINES)[:_LINES] if (value := _object(line)) is not None][:2]
+    found = [value for line in head.split(b"\n", _LINES)[:_LINES] if (value := object_of(line)) is not None][:2]
     if found:
         score = _line_score(found[0], ours=ours)
         # other agents have such headers as well, but not entries with such times
@@ -71,15 +70,6 @@ def _transcript_score(path: str, head: bytes) -> int:
         return 60  # a first line that is longer than what we were given
     # clawdbot's sessions.compact and pi after it leave empty files behind
     return 20 if ours and not head.strip() and ".jsonl" in path else 0
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line, if it is one."""
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _line_score(value: dict[str, Any], *, ours: bool) -> int:

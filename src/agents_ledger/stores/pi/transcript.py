@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.formats.pi.entries import VERSION, line
-from agents_ledger.formats.pi.fields import number, word
+from agents_ledger.formats.pi.fields import number, object_of, word
 from agents_ledger.formats.pi.migrate import migrated
 from agents_ledger.stores.files import append_lines, replace_whole
 from agents_ledger.stores.locks import locked
@@ -138,7 +138,7 @@ class Transcript:
     def _read(self, data: bytes) -> None:
         """Learns lines, from where it knows the file on; half a line is learned when its other half is there."""
         for each in _lines(data):
-            entry = _object(each)
+            entry = object_of(each)
             if entry is None and not each.endswith(b"\n"):
                 return
             if entry is not None:
@@ -164,11 +164,3 @@ def _lines(data: bytes) -> list[bytes]:
     """Lines with their ends (a carriage return ends none)."""
     parts = data.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-
-
-def _object(each: bytes) -> Json | None:
-    try:
-        value = msgspec.json.decode(each)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
