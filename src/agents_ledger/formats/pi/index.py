@@ -9,6 +9,7 @@ from agents_ledger.formats.pi.fields import word
 from agents_ledger.formats.pi.json5 import to_json
 from agents_ledger.formats.pi.nexus import session_fields
 from agents_ledger.model.lines import values
+from agents_ledger.model.session_keys import parse
 from agents_ledger.model.steps import Event, Facts, Problem
 
 _KEY_PARTS = 3
@@ -46,12 +47,12 @@ class Index(Struct):
         fields = session_fields(entry)
         if "parent_session" not in fields:
             fields["parent_session"] = _session_of(entry.get("spawnedBy"), index)
-        key_word = word(key)
+        key_word, parsed = word(key), parse(key)
         return Facts(
             session=entry["sessionId"],
             origin=self.origin,
-            persona=agent_of(key) or self.persona,
-            channel=_channel(entry),
+            persona=agent_of(key) or parsed.persona or self.persona,
+            channel=_channel(entry) or parsed.channel,
             routing_key=key_word,
             aliases=(key_word,) if key_word else (),
             title=word(entry.get("label")) or word(entry.get("displayName")) or word(entry.get("subject")),
