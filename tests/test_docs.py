@@ -35,7 +35,6 @@ AGENT_OS = ROOT / "docs" / "agent-os.md"
 DOCUMENTS = [README, ARCHITECTURE, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", WORDS, DECISIONS, FORMATS, PROBLEMS]
 DOCUMENTS += [AGENT_OS]
 DOCUMENTS += [ROOT / "docs" / "tour.md"]  # its screens are those of test_tour.py
-DOCUMENTS += [ROOT / "docs" / "session-keys.md"]
 DOCUMENTS += [ROOT / "docs" / "session-keys.md", ROOT / "docs" / "stores.md"]
 READERS_HOME = "/home/ada"  # what stands for the home folder in the README
 
