@@ -23,6 +23,7 @@ from bench.figures import Figure, Row, Setup, machine_factor
 from bench.many_files import many_rows
 from bench.pages import page_rows
 from bench.start import start_rows
+from bench.stats import stats_rows
 from bench.stores import store_rows
 from bench.tree import ancestry_rows, bytes_rows, fork_rows, wide_rows
 from bench.write_path import depth_rows, write_path_rows
@@ -41,6 +42,7 @@ FIGURES: dict[str, Figure] = {
     "postgres": postgres_rows,
     "capture": capture_rows,
     "many-files": many_rows,
+    "stats": stats_rows,
     "bus": bus_rows,
     "store": store_rows,
 }

@@ -30,6 +30,7 @@ NOT_RECORDED = {
     "steps": "where steps of sources are",
     "session_details": "what sources say of sessions; the newest counts",
     "session_captures": "which sources a session was read from",
+    "usage_slots": "sums of `usages`, made again from them",
 }
 TABLES = re.findall(r"CREATE TABLE (\w+)", SCHEMA)
 RECORD = [name for name in TABLES if name not in NOT_RECORDED and name not in ELSEWHERE]

@@ -33,6 +33,13 @@ def data_folder() -> "Path":
     return platformdirs.user_data_path(_APP, appauthor=False)
 
 
+def prices_file() -> "Path":
+    """Where prices that were looked up are kept for the next time."""
+    import platformdirs  # noqa: PLC0415 - as above
+
+    return platformdirs.user_cache_path(_APP, appauthor=False) / "prices.json"
+
+
 def machine() -> "Machine":
     """The computer, as far as formats may know it: where agents keep their sessions depends on it."""
     from agents_ledger.model.formats import Machine  # noqa: PLC0415 - loads msgspec; only capture needs it

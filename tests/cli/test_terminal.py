@@ -95,6 +95,15 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "export": [("1",), ("1", "--output", NAME), (SOURCE,)],
     "rebuild": [(f"{NAME}.db",)],
     "sessions": [(), ("--limit", "1")],
+    "timeline": [(), ("--limit", "1")],
+    "stats": [
+        ("--by", "model,project,session"),
+        ("--by", "model,project"),
+        ("tools",),
+        ("files",),
+        ("turns",),
+        ("contexts",),
+    ],
     "show": [(LABEL,), (LABEL, "--full", "--thinking"), (SOURCE,), (SOURCE, "--full"), ("HEAD",), ("HEAD", "--full")],
     "replay": [
         (LABEL, "--no-pause", "--context"),

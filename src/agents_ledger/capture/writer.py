@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agents_ledger.capture.fitting import fitted
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import Ledger
+from agents_ledger.ledger import Ledger, usage
 from agents_ledger.ledger.build import Prepared, prepare
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
@@ -92,6 +92,7 @@ class Writer:
             for operation in operations:
                 operation(batch)
             batch.finish()
+            usage.catch_up(tx)
 
         self.database.write(body)
         self.commits += 1

@@ -27,6 +27,9 @@ _CAPTURE: Section = {
 }
 _LOOK: Section = {
     "sessions": (f"{_HERE}.sessions", "the sessions, the last used first"),
+    "timeline": (f"{_HERE}.timeline", "what happened, by day, project and session; live with --follow"),
+    "stats": (f"{_HERE}.stats", "tokens and cost; tools, files, turns, contexts"),
+    "audit": (f"{_HERE}.audit", "what agents did that they should not have done"),
     "show": (f"{_HERE}.show", "a session's turns, or one turn with everything on it"),
     "replay": (f"{_HERE}.replay", "a session or a turn once more, as it happened"),
     "tree": (f"{_HERE}.tree", "the tree of turns, drawn"),

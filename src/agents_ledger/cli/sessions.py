@@ -2,14 +2,15 @@
 
 import click
 
-from agents_ledger.cli.completing import complete_origins
 from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.filters import chosen, filtered
 from agents_ledger.cli.options import print_more, with_cursor, with_limit
 from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.terminal import one_line
-from agents_ledger.cli.words import number, plural, quoted, when
+from agents_ledger.cli.words import number, plural, when
 from agents_ledger.ledger.ledger import SessionLine
+from agents_ledger.model.filters import EVERYTHING, Filters
 
 _COLUMNS = ("SESSION", "TURNS", "TOKENS", "MODEL", "LAST USED", "STATUS")
 _TITLE = 40
@@ -20,27 +21,23 @@ _CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 
 
 @click.command()
-@click.option("--status", type=click.Choice(["active", "archived", "all"]), default="all", show_default=True)
-@click.option(
-    "--origin", metavar="NAME", shell_complete=complete_origins, help="Only those of this agent: claude-code, codex …"
-)
-@click.option("--project", metavar="FOLDER", help="Only those with this working folder, or a folder of this name.")
 @with_limit("Sessions")
 @with_cursor
+@filtered
 @door
-def sessions(
-    opened: Door, status: str, origin: str | None, project: str | None, limit: int, cursor: str | None
-) -> None:
+def sessions(opened: Door, filters: Filters, limit: int, cursor: str | None) -> None:
     """The sessions, the last used first."""
     after = None if cursor is None else parse_cursor(cursor)
     with opened.reading() as ledger:
-        wanted = None if status == "all" else status
-        found = ledger.sessions(status=wanted, origin=origin, project=project, limit=limit + 1, after=after)
+        found = ledger.sessions(filters, limit=limit + 1, after=after)
     page, following = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if opened.as_json:
         answer({"sessions": [session_line(line) for line in page], "next": following})
         return
     screen = Screen()
+    if not page and filters != EVERYTHING:
+        screen.line(f"No session fits these filters: `{opened.ldg} sessions` alone shows all.")
+        return
     if not page:
         screen.line(
             f"No sessions here. `{opened.ldg} sync` captures the agents' sessions, "
@@ -49,9 +46,7 @@ def sessions(
         return
     print_sessions(screen, page)
     if following:
-        chosen = [f"--{name} {quoted(value)}" for name, value in (("origin", origin), ("project", project)) if value]
-        chosen += [f"--status {status}"] if status != "all" else []
-        print_more(screen, opened, "sessions", *chosen, cursor=following)
+        print_more(screen, opened, "sessions", *chosen(), cursor=following)
 
 
 def print_sessions(screen: Screen, found: list[SessionLine]) -> None:

@@ -7,6 +7,11 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 |---|---|
 | `ldg` | `{"db", "exists", "counts": {…}, "origins": {origin: sessions}, "sessions": [session line…]}` |
 | `sessions` | `{"sessions": [session line…], "next": cursor or null}` |
+| `timeline` | `{"turns": [moment…], "next": cursor or null}`, newest first |
+| `timeline --follow` | `{"turn": moment}` on a line, each time that a turn has changed |
+| `stats` | `{"by": […], "lines": [{"key": {…}, sums…}…], "total": sums, "unpriced": {model: tokens}, "prices", …}` |
+| `stats tools`, `files`, `turns`, `contexts` | `{"tools": [line…]}` and so on |
+| `audit` | `{"findings": [{"rule", "turn_id", "row_id", "what", "detail", …}…], "counts": {rule: n}, "more": bool}` |
 | `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next"}` |
 | `show` of a turn | `{"record": record}` |
 | `replay` | events, one on a line |
@@ -50,6 +55,9 @@ null. A capture is a row of `captures` with its `digest` as hex; a problem is a 
 "bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable":
 [path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and
 `"labels": [session…]`, too.
+
+A moment is a turn in a timeline: its `id`, `session_label`, times, `status`, `model` and counters, the `origin`,
+`project` and `title` of its session, and its `opening` words.
 """
 
 import sys

@@ -12,6 +12,7 @@ _STEPS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _KILO = 1024
 _SECOND = 1000
+_MINUTE = 60
 _SHORT = 8
 
 
@@ -34,6 +35,33 @@ def at_home(path: str) -> str:
 def number(value: int | None) -> str:
     """`12,345`; a dash for what is not known."""
     return "-" if value is None else f"{value:,}"
+
+
+def compact(value: int) -> str:
+    """`1.2 M`: a large number for a narrow column."""
+    for unit, word in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= unit:
+            return f"{value / unit:.1f} {word}"
+    return str(value)
+
+
+def money(value: float | None) -> str:
+    """`$12.34`; small sums with more digits, a dash for what is not known."""
+    if value is None:
+        return "-"
+    return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
+
+
+def span(took_ms: float | None) -> str:
+    """`340 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`; a dash for what is not known."""
+    if took_ms is None:
+        return "-"
+    past = round(took_ms / _SECOND)
+    if took_ms < _MINUTE * _SECOND:
+        return f"{took_ms:.0f} ms" if took_ms < _SECOND else f"{took_ms / _SECOND:.1f} s"
+    minutes, seconds = divmod(past, _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {seconds} s"
 
 
 def plural(count: int, word: str) -> str:

@@ -19,6 +19,7 @@ from agents_ledger.ledger import (
     search,
     sessions,
     threads,
+    usage,
 )
 from agents_ledger.ledger.build import prepare
 from agents_ledger.ledger.env import Env
@@ -27,6 +28,7 @@ from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.opening import opened
 from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
+from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
@@ -202,29 +204,20 @@ class Ledger:
 
     def sessions(
         self,
+        filters: Filters = EVERYTHING,
         *,
-        status: str | None = None,
-        origin: str | None = None,
-        project: str | None = None,
         limit: int = 50,
         after: tuple[int, str] | None = None,
     ) -> list["SessionLine"]:
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
-        `project` is a working folder, or the last part of its path.
+        Times are those of the last use, model and turn status those of the head.
         """
         at, label = after or (ALL, "")
+        if filters.until is not None and filters.until <= at:
+            at, label = filters.until - 1, ""  # one bound: it is where the index is entered
         with self.database.read() as tx:
-            found = tx.rows(
-                "session_list",
-                status=status,
-                origin=origin,
-                project=project,
-                project_end=None if project is None else sessions.ending_with(project),
-                before_at=at,
-                after_label=label,
-                limit=limit,
-            )
+            found = tx.rows("session_list", before_at=at, after_label=label, limit=limit, **filters.bound())
             openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
         width = len(SessionRow.__struct_fields__)
         lines = [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
@@ -356,8 +349,13 @@ class Ledger:
         return verify(self.database, limit=limit, progress=progress)
 
     def index(self) -> None:
-        """Brings the search index up to date with everything that is sealed."""
-        self.database.write(search.catch_up)
+        """Brings the search index and the sums of tokens up to date with everything that is sealed."""
+
+        def body(tx: Tx) -> None:
+            search.catch_up(tx)
+            usage.catch_up(tx)
+
+        self.database.write(body)
 
     def watch(self, turn: LiveTurn) -> None:
         """Takes care of a live turn's lease (called by the turn itself)."""

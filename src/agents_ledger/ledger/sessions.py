@@ -1,6 +1,5 @@
 """Sessions: stable labels, their other names, their subagents."""
 
-import re
 from typing import Any
 
 import msgspec
@@ -37,11 +36,6 @@ def resolve(tx: Tx, label: str) -> SessionRow | None:
     if alias is not None:
         return SessionRow(*_row(tx, alias[1]))
     return None if own is None else SessionRow(*own)
-
-
-def ending_with(project: str) -> str:
-    """A pattern for folders whose path ends with these parts."""
-    return "%/" + re.sub("[!%_]", r"!\g<0>", project)
 
 
 def require(tx: Tx, label: str) -> SessionRow:

@@ -2,13 +2,16 @@
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from agents_ledger.errors import BadInput
 
 _AGO = re.compile(r"(\d+)\s*(s|m|h|d|w)(?:\s*ago)?")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DIGITS_OF_MS = 12
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DAYS = {"today": 0, "yesterday": 1}
+LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 def now_ms() -> int:
@@ -40,21 +43,51 @@ def from_iso(text: object) -> int | None:
         return None
 
 
-def parse(text: str, now: int) -> int:
-    """Unix ms from `2026-11-15`, `2026-11-15T20:53`, `3h`, `2d ago`, `now`, or a number (s or ms)."""
-    text = text.strip()
+def parse(text: str, now: int, zone: tzinfo | None = None) -> int:
+    """Unix ms from `2026-11-15`, `2026-11-15T20:53`, `3h`, `2d ago`, `yesterday`, `now`, or a number (s or ms).
+
+    Times without a zone are the reader's own, or those of a zone that is given.
+    """
+    return _span(text.strip(), now, zone)[0]
+
+
+def parse_end(text: str, now: int, zone: tzinfo | None = None) -> int:
+    """Unix ms where a time ends, itself included: of `2026-11-15` and `yesterday` the whole day belongs to it."""
+    return _span(text.strip(), now, zone)[1]
+
+
+def _span(text: str, now: int, zone: tzinfo | None) -> tuple[int, int]:
+    """The first ms of a time, and the first one behind it."""
+    try:
+        if text in _DAYS:
+            return _day(datetime.fromtimestamp(now / 1000, zone).date() - timedelta(days=_DAYS[text]), zone)
+        if _DATE.fullmatch(text):
+            return _day(date.fromisoformat(text), zone)
+        at = _moment(text, now, zone)
+    except (ValueError, OverflowError, OSError):
+        raise BadInput(
+            f"{text[:60]!r} is not a time: write 2026-11-15, 2026-11-15T20:53, 90m, '2d ago', yesterday or Unix seconds"
+        ) from None
+    return at, at + 1
+
+
+def _day(day: date, zone: tzinfo | None) -> tuple[int, int]:
+    """From midnight to midnight, also where the clock is changed in between."""
+    begins, ends = (datetime(each.year, each.month, each.day) for each in (day, day + timedelta(days=1)))  # noqa: DTZ001 - placed below
+    return _placed_ms(begins, zone), _placed_ms(ends, zone)
+
+
+def _moment(text: str, now: int, zone: tzinfo | None) -> int:
     if text == "now":
         return now
     if text.isdecimal():
-        return int(text) if len(text) >= _DIGITS_OF_MS else int(text) * 1000
+        return min(int(text) if len(text) >= _DIGITS_OF_MS else int(text) * 1000, LAST_MS)
     if ago := _AGO.fullmatch(text):
         return now - int(timedelta(**{_UNITS[ago[2]]: int(ago[1])}).total_seconds() * 1000)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadInput(
-            f"{text!r} is not a time: write 2026-11-15, 2026-11-15T20:53, 90m, '2d ago' or Unix seconds"
-        ) from None
+    return _placed_ms(datetime.fromisoformat(text), zone)
+
+
+def _placed_ms(moment: datetime, zone: tzinfo | None) -> int:
     if moment.tzinfo is None:
-        moment = moment.astimezone()
+        moment = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
     return int(moment.timestamp() * 1000)

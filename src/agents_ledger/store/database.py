@@ -93,6 +93,10 @@ class Database(ABC):
         """A consistent copy, made while others read and write. Never overwrites."""
 
     @abstractmethod
+    def pulse(self) -> int:
+        """A number that is another one after somebody, whoever it is, has committed; cheap enough to be asked often."""
+
+    @abstractmethod
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows: engine, version, file, journal, sizes."""
 

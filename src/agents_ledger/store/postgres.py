@@ -79,6 +79,7 @@ class PostgresDatabase(Database):
         self._pid = os.getpid()
         self._closed = False
         self._readers: list[psycopg.Connection[Row]] = []
+        self._listener: psycopg.Connection[Row] | None = None
         self._readers_lock = threading.Lock()
         self._group = GroupCommit(self._run)
         self._writer = self._connect()
@@ -173,6 +174,15 @@ class PostgresDatabase(Database):
         finally:
             partial.unlink(missing_ok=True)
 
+    def pulse(self) -> int:
+        """The next transaction number: another one after any commit on the server."""
+        self._check_usable()
+        with self._translated():
+            if self._listener is None or self._listener.closed:
+                self._listener = self._connect()
+            found = self._listener.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::TEXT::BIGINT").fetchone()
+        return 0 if found is None else int(found[0])
+
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows."""
         questions = {
@@ -200,7 +210,8 @@ class PostgresDatabase(Database):
         self._closed = True
         if os.getpid() != self._pid:
             return  # the socket is the parent's too
-        for connection in [*self._readers, self._writer]:
+        listening = [] if self._listener is None else [self._listener]
+        for connection in [*self._readers, *listening, self._writer]:
             with suppress(psycopg.Error):
                 connection.close()
         self._readers.clear()

@@ -74,6 +74,7 @@ class SqliteDatabase(Database):
         self._closed = False
         self._broken: StoreError | None = None
         self._readers: list[apsw.Connection] = []
+        self._listener: apsw.Connection | None = None
         self._readers_lock = threading.Lock()
         self._group = GroupCommit(self._run)
         require_folder(self.path)
@@ -162,6 +163,14 @@ class SqliteDatabase(Database):
         finally:
             partial.unlink(missing_ok=True)
 
+    def pulse(self) -> int:
+        """SQLite's `data_version`, on a connection that does nothing else: it counts the commits of all others."""
+        self._check_usable()
+        with translated(self.path), self._readers_lock:
+            if self._listener is None:
+                self._listener = self._connect(readonly=True)
+            return int(self._listener.execute("PRAGMA data_version").get)
+
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows."""
         with self.read() as tx:
@@ -193,7 +202,8 @@ class SqliteDatabase(Database):
         self._closed = True
         if os.getpid() != self._pid:
             return  # the parent's connections must not be touched here: closing would drop its locks
-        for connection in [*self._readers, self._writer]:
+        listening = [] if self._listener is None else [self._listener]
+        for connection in [*self._readers, *listening, self._writer]:
             with suppress(apsw.Error):
                 connection.close()
         self._readers.clear()

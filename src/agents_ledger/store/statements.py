@@ -1,6 +1,7 @@
 """The named SQL statements, read from the `.sql` files and put into an engine's dialect."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any, Literal
 
 Dialect = Literal["sqlite", "postgres"]
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_MARK = re.compile(r"^-- (name|fragment): (\w+)$", re.MULTILINE)
+# `{filters}`: a fragment, the same in every statement that names it
+_USE = re.compile(r"\{(\w+)\}")
 _PARAM = re.compile(r"(?<![:\w]):([a-z_]+)")
 # `IN_LIST(:ids)`: one of the members of a JSON array
 _LIST = re.compile(r"IN_LIST\((:\w+)\)")
@@ -44,14 +47,14 @@ class Statement:
 @cache
 def statements(dialect: Dialect) -> dict[str, Statement]:
     """Every named statement: the shared ones, then the dialect's own."""
-    found: dict[str, Statement] = {}
     folder = sql_folder().joinpath("queries")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    for name in names:
-        parts = name.split(".")
-        if len(parts) == 2 or parts[1] == dialect:  # noqa: PLR2004 - `tree.sql`, `search.sqlite.sql`
-            found.update(_parse(folder.joinpath(name).read_text("utf-8"), dialect))
-    return found
+    # `tree.sql`, `search.sqlite.sql`
+    mine = [name for name in names if name.count(".") == 1 or name.split(".")[1] == dialect]
+    texts = [folder.joinpath(name).read_text("utf-8") for name in mine]
+    pieces = [piece for text in texts for piece in _pieces(text)]
+    fragments = {name: without_comments(body) for kind, name, body in pieces if kind == "fragment"}
+    return {name: _statement(body, dialect, fragments) for kind, name, body in pieces if kind == "name"}
 
 
 def schema_script(stem: str, dialect: Dialect, folder: Path | None = None) -> str:
@@ -81,14 +84,17 @@ def translate(sql: str, dialect: Dialect) -> str:
     return words.replace(" WITHOUT ROWID", "")
 
 
-def _parse(text: str, dialect: Dialect) -> dict[str, Statement]:
-    pieces = _NAME.split(text)[1:]
-    pairs = zip(pieces[::2], pieces[1::2], strict=True)
-    return {name: _statement(body, dialect) for name, body in pairs}
+def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
+    """What kind of piece it is, its name, and its text up to the next one."""
+    pieces = _MARK.split(text)[1:]
+    return zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
 
 
-def _statement(body: str, dialect: Dialect) -> Statement:
-    sql = " ".join(without_comments(body).strip().rstrip(";").split())
+def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statement:
+    body = without_comments(body)
+    while _USE.search(body):
+        body = _USE.sub(lambda use: fragments[use[1]], body)
+    sql = " ".join(body.strip().rstrip(";").split())
     used = _PARAM.findall(sql)
     sql = _LIST.sub(_LISTS[dialect], sql)
     if dialect == "sqlite":

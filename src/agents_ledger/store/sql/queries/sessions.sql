@@ -67,9 +67,7 @@ WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND
 -- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.
 SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d.title, d.project
 FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_details d ON d.session_label = s.label
-WHERE (CAST(:status AS TEXT) IS NULL OR s.status = :status)
-    AND (CAST(:origin AS TEXT) IS NULL OR s.origin = :origin)
-    AND (CAST(:project AS TEXT) IS NULL OR d.project = :project OR d.project LIKE :project_end ESCAPE '!')
+WHERE {filters} AND s.updated_at >= :f_since
     AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.label > :after_label)
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
 

@@ -146,13 +146,7 @@ ORDER BY 1;
 -- The turns of a tree from a depth on, parents before children, with the words that each began with.
 SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.tool_call_count, t.depth,
     t.segment_id,
-    coalesce(
-        (SELECT substr(m.content, 1, 200) FROM messages m
-         WHERE m.turn_id = t.id AND m.role = 'user' AND coalesce(m.source, '') <> 'context'
-         ORDER BY m.sequence LIMIT 1),
-        (SELECT substr(m.content, 1, 200) FROM messages m
-         WHERE m.turn_id = t.id AND m.content IS NOT NULL AND m.role <> 'system' ORDER BY m.sequence LIMIT 1),
-        (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id)) AS opening
+    {opening} AS opening
 FROM (SELECT t.id AS turn_id FROM segments s JOIN turns t ON t.segment_id = s.id
       WHERE s.root_id = :root_id AND t.depth >= :first ORDER BY t.depth, t.id LIMIT :limit) AS page
 JOIN turns t ON t.id = page.turn_id ORDER BY t.depth, t.id;

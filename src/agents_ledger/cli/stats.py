@@ -1,0 +1,138 @@
+"""`ldg stats`: tokens and cost, tools, files, turns, contexts."""
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from typing import Any
+
+import click
+import msgspec
+
+from agents_ledger import config
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.filters import filtered
+from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.shapes import Shape, answer
+from agents_ledger.cli.stats_tables import print_contexts, print_files, print_tokens, print_tools, print_turns
+from agents_ledger.cli.terminal import clean
+from agents_ledger.ledger import activity
+from agents_ledger.ledger.stats import DIMENSIONS, Report, Sums, contexts, tokens
+from agents_ledger.model.filters import Filters
+from agents_ledger.store import Database
+
+_WHAT = ["tokens", "tools", "files", "turns", "contexts"]
+_TABLES: dict[str, Callable[[Screen, list[Any], int], None]] = {
+    "tools": print_tools,
+    "files": print_files,
+    "turns": print_turns,
+    "contexts": print_contexts,
+}
+_ALL = 1_000_000  # lines of CSV and JSON
+
+
+def _dimensions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """`--by day,model` and `--by day --by model` are the same."""
+    parts = [part.strip() for value in values for part in value.split(",")]
+    if wrong := [part for part in parts if part not in DIMENSIONS]:
+        raise click.BadParameter(f"{wrong[0]!r} is none of {', '.join(DIMENSIONS)}")
+    return tuple(dict.fromkeys(parts))
+
+
+@click.command()
+@click.argument("what", type=click.Choice(_WHAT), default="tokens")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="WORD",
+    callback=_dimensions,
+    help=f"Of tokens: {', '.join(DIMENSIONS)}; several by commas.  [default: day]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=30,
+    show_default=True,
+    help="Lines: the last days, else the largest.",
+)
+@click.option("--utc", is_flag=True, help="Days begin at midnight in UTC, not here.")
+@click.option("--csv", "as_csv", is_flag=True, help="Answer with CSV, all lines of it.")
+@filtered
+@door
+def stats(opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit: int, utc: bool, as_csv: bool) -> None:
+    """What was used: tokens and cost by day (or --by others); tools, files, turns, contexts.
+
+    Every call to a model counts once, however many sessions share or copy it. Cost is by list prices; models without
+    a known price are named, not guessed. Times of tokens are counted in quarters of an hour.
+    """
+    if as_csv and opened.as_json:
+        raise click.UsageError("--csv and --json are two answers: choose one of them")
+    if by and what != "tokens":
+        raise click.UsageError("--by is for tokens: leave it out")
+    kept_in = config.prices_file()
+    with opened.reading() as ledger:
+        if what == "tokens":
+            zone = UTC if utc else None
+            report = tokens(ledger.database, filters, by=by or ("day",), zone=zone, prices_kept_in=kept_in)
+            _tell_tokens(opened, report, limit, as_csv=as_csv)
+            return
+        lines = _lines(ledger.database, filters, what, _ALL if as_csv or opened.as_json else limit)
+    _tell(opened, what, lines, limit, as_csv=as_csv)
+
+
+def _tell_tokens(opened: Door, report: Report, limit: int, *, as_csv: bool) -> None:
+    if as_csv:
+        names = [*report.by, *Sums.__struct_fields__]
+        _write_csv(names, [[*line.key, *msgspec.structs.astuple(line.sums)] for line in report.lines])
+    elif opened.as_json:
+        lines = [
+            {"key": dict(zip(report.by, line.key, strict=True)), **msgspec.structs.asdict(line.sums)}
+            for line in report.lines
+        ]
+        answer({**msgspec.structs.asdict(report), "lines": lines})
+    else:
+        print_tokens(Screen(), report, limit)
+
+
+def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[Any]:
+    """The values of one of the other statistics."""
+    if what == "tools":
+        return activity.tools(database, filters)
+    if what == "files":
+        return activity.files(database, filters, limit=limit)
+    if what == "turns":
+        return activity.longest(database, filters, limit=limit)
+    return contexts(database, filters, config.prices_file())
+
+
+def _tell(opened: Door, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:
+    rows = [_row(line) for line in lines] if as_csv or opened.as_json else []
+    if as_csv:
+        _write_csv(list(rows[0]) if rows else [], [list(row.values()) for row in rows])
+    elif opened.as_json:
+        answer({what: rows})
+    else:
+        _TABLES[what](Screen(), lines, limit)
+
+
+def _row(line: msgspec.Struct) -> Shape:
+    """A line's fields, and what follows from them."""
+    derived = [name for name, value in vars(type(line)).items() if isinstance(value, property) and name != "state"]
+    return msgspec.structs.asdict(line) | {name: getattr(line, name) for name in derived}
+
+
+def _write_csv(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    sys.stdout.write(text.getvalue())
+
+
+def _cell(value: object) -> object:
+    """A cell that no terminal and no spreadsheet acts on: a formula begins with a quote."""
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text

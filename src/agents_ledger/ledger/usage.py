@@ -1,0 +1,23 @@
+"""Tokens, summed up as they come in: fed in batches, after the turns that they belong to, as the search index is."""
+
+from agents_ledger.store import Tx
+
+# What is sealed never changes, so that what was counted stays right. How far it is counted is known by the log; the
+# rest is added by whoever reads. A batch of 64 turns costs about as much as one of them.
+_ENTRIES = 50_000  # of the log, in one go: a ledger from before this table catches up in pieces
+EVERYTHING = 1 << 62  # as a log number: also what is not sealed yet
+_FACT = "counted_through"
+
+
+def catch_up(tx: Tx) -> None:
+    """Counts what was sealed since the last time."""
+    done, last = counted_through(tx), int(tx.value("last_seq"))
+    if last > done:
+        through = min(last, done + _ENTRIES)
+        tx.run("count_usages", after=done, through=through)
+        tx.run("put_fact", name=_FACT, value=str(through))
+
+
+def counted_through(tx: Tx) -> int:
+    """The log entry up to which everything is counted."""
+    return int(tx.value("fact", name=_FACT))

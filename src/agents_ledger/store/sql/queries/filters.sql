@@ -1,0 +1,20 @@
+-- The optional filters, once for every statement and both engines: `{filters}` in a statement stands for the fragment.
+-- A parameter that is null asks for nothing. They speak of a turn `t`, its session `s` and that one's details `d`;
+-- time ranges are always bound, so that they can be a range of an index.
+
+-- fragment: session_filters
+(CAST(:f_origin AS TEXT) IS NULL OR lower(s.origin) LIKE :f_origin ESCAPE '!')
+AND (CAST(:f_channel AS TEXT) IS NULL OR lower(d.channel) LIKE :f_channel ESCAPE '!'
+    OR (d.channel IS NULL AND ':' || lower(coalesce(s.routing_key, d.routing_key)) || ':' LIKE :f_channel_part ESCAPE '!'))
+AND (CAST(:f_project AS TEXT) IS NULL
+    OR replace(lower(coalesce(d.project, t.workspace_path)), '\', '/') || '/' LIKE :f_project ESCAPE '!'
+    OR replace(lower(coalesce(d.project, t.workspace_path)), '\', '/') || '/' LIKE :f_project_end ESCAPE '!')
+AND (CAST(:f_subagents AS INTEGER) IS NULL OR coalesce(s.is_subagent, 0) = :f_subagents)
+AND (CAST(:f_session_status AS TEXT) IS NULL OR s.status = :f_session_status)
+AND (CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status)
+AND (CAST(:f_persona AS TEXT) IS NULL
+    OR lower(coalesce(t.persona_id, d.persona, s.persona_id)) LIKE :f_persona ESCAPE '!')
+
+-- fragment: filters
+{session_filters}
+AND (CAST(:f_model AS TEXT) IS NULL OR lower(t.model) LIKE :f_model ESCAPE '!')

@@ -1,0 +1,37 @@
+-- What happened, as turns: newest first, or as it comes in.
+
+-- fragment: opening
+-- The words that a turn `t` began with.
+coalesce(
+    (SELECT substr(m.content, 1, 200) FROM messages m
+     WHERE m.turn_id = t.id AND m.role = 'user' AND coalesce(m.source, '') <> 'context'
+     ORDER BY m.sequence LIMIT 1),
+    (SELECT substr(m.content, 1, 200) FROM messages m
+     WHERE m.turn_id = t.id AND m.content IS NOT NULL AND m.role <> 'system' ORDER BY m.sequence LIMIT 1),
+    (SELECT substr(c.summary, 1, 200) FROM compactions c WHERE c.turn_id = t.id))
+
+-- fragment: moment
+t.id, t.session_label, t.started_at, t.completed_at, t.status, t.turn_type, t.model, t.total_tokens,
+t.tool_call_count, t.error, s.origin, coalesce(s.is_subagent, 0) AS is_subagent,
+coalesce(d.project, t.workspace_path) AS project, d.title, {opening} AS opening
+
+-- fragment: with_session
+LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label
+
+-- name: timeline_page
+-- Turns, newest first: ids are ordered by time, so every page is a range of one index.
+SELECT {moment} FROM turns t {with_session}
+WHERE t.id < :before AND t.id >= :f_since_id AND {filters}
+ORDER BY t.id DESC LIMIT :limit;
+
+-- name: log_page
+-- The turns that entries of the log are about, in the order of commits; null for entries about something else.
+-- (A seal with a body is of a turn that was here before, as one that was open.)
+SELECT l.seq, CASE WHEN l.kind = 'seal' AND l.body IS NULL THEN l.ref
+    WHEN l.kind = 'move' THEN (SELECT h.thread_id FROM session_history h WHERE h.id = l.seq) END AS turn_id
+FROM log l WHERE l.seq > :after ORDER BY l.seq LIMIT :limit;
+
+-- name: moments
+-- Some turns (a JSON array of ids), in the order of time.
+SELECT {moment} FROM turns t {with_session}
+WHERE t.id IN_LIST(:ids) AND t.id >= :f_since_id AND t.id < :f_until_id AND {filters} ORDER BY t.id;

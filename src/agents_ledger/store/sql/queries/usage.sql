@@ -1,0 +1,123 @@
+-- Tokens, summed up. Every call to a model counts once: of its copies the one that `usages_once` has.
+
+-- fragment: uncounted
+-- Turns that are not in `usage_slots`: sealed since the mark; and, if all are asked for, those that are not sealed yet.
+(SELECT l.ref AS id FROM log l WHERE l.kind = 'seal' AND l.seq > :after AND l.seq <= :through
+ UNION ALL SELECT o.id FROM turns o WHERE o.seal_seq = 0 AND :through = 4611686018427387904
+ UNION ALL SELECT e.turn_id FROM leases e WHERE :through = 4611686018427387904)
+
+-- fragment: usage_tokens
+u.at, u.model, u.provider, u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cache_write_tokens,
+u.reasoning_tokens, u.total_tokens, 1 AS is_call
+
+-- fragment: turn_facts
+t.session_label, t.status, t.workspace_path, t.persona_id
+
+-- fragment: earlier_copy
+-- A copy `o` of a call `u` that comes before it, in a turn that is counted up to :through.
+SELECT 1 FROM usages o JOIN turns ot ON ot.id = o.turn_id
+WHERE o.usage_key = u.usage_key AND (o.turn_id < u.turn_id OR (o.turn_id = u.turn_id AND o.sequence < u.sequence))
+    AND CASE WHEN ot.seal_seq > 0 THEN ot.seal_seq ELSE 4611686018427387904 END
+
+-- fragment: new_usages
+-- (CROSS JOIN: SQLite keeps the order, from the few turns to what hangs on them.) Calls that count from now on; turns that have no such rows, by their own counters; and, with a minus, calls that
+-- were counted and make way for an earlier copy which has come since.
+SELECT 1 AS sign, {turn_facts}, {usage_tokens}
+FROM {uncounted} n CROSS JOIN turns t CROSS JOIN usages u
+WHERE t.id = n.id AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({earlier_copy} <= :through))
+UNION ALL
+SELECT 1 AS sign, {turn_facts}, t.started_at, coalesce(t.model, c.model), coalesce(t.provider, c.provider),
+    coalesce(t.input_tokens, c.summarization_input_tokens), coalesce(t.output_tokens, c.summarization_output_tokens),
+    t.cached_input_tokens, t.cache_write_tokens, t.reasoning_tokens,
+    coalesce(t.total_tokens, c.summarization_input_tokens + c.summarization_output_tokens), 0 AS is_call
+FROM {uncounted} n CROSS JOIN turns t
+    LEFT JOIN compactions c ON c.turn_id = t.id AND t.turn_type = 'compaction' AND t.total_tokens IS NULL
+WHERE t.id = n.id AND NOT EXISTS (SELECT 1 FROM usages u WHERE u.turn_id = t.id)
+    AND coalesce(t.total_tokens, t.input_tokens, t.output_tokens, c.summarization_output_tokens) IS NOT NULL
+UNION ALL
+SELECT -1 AS sign, {turn_facts}, {usage_tokens}
+FROM (SELECT DISTINCT later.turn_id, later.sequence
+        FROM {uncounted} n CROSS JOIN usages mine CROSS JOIN usages later
+        WHERE mine.turn_id = n.id AND later.usage_key = mine.usage_key AND (mine.turn_id < later.turn_id
+            OR (mine.turn_id = later.turn_id AND mine.sequence < later.sequence))) way
+    CROSS JOIN usages u CROSS JOIN turns t
+WHERE u.turn_id = way.turn_id AND u.sequence = way.sequence AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after AND NOT EXISTS ({earlier_copy} <= :after)
+
+-- fragment: believable
+-- The same without nulls; a number that no model can have used is taken for unknown, so that no sum overflows.
+SELECT sign, session_label, status, workspace_path, persona_id, at, model, provider, is_call,
+    CASE WHEN input_tokens BETWEEN 0 AND 1000000000000 THEN input_tokens ELSE 0 END AS input_tokens,
+    CASE WHEN output_tokens BETWEEN 0 AND 1000000000000 THEN output_tokens ELSE 0 END AS output_tokens,
+    CASE WHEN cached_input_tokens BETWEEN 0 AND 1000000000000 THEN cached_input_tokens ELSE 0 END AS cached_input_tokens,
+    CASE WHEN cache_write_tokens BETWEEN 0 AND 1000000000000 THEN cache_write_tokens ELSE 0 END AS cache_write_tokens,
+    CASE WHEN reasoning_tokens BETWEEN 0 AND 1000000000000 THEN reasoning_tokens ELSE 0 END AS reasoning_tokens,
+    CASE WHEN total_tokens BETWEEN 0 AND 1000000000000 THEN total_tokens ELSE 0 END AS total_tokens
+FROM ({new_usages}) AS new_usages
+
+-- fragment: prompted
+SELECT *, is_call * (input_tokens + cached_input_tokens + cache_write_tokens) AS prompt
+FROM ({believable}) AS believable
+
+-- fragment: slotted
+-- The same, as rows of `usage_slots`. (The sizes are those of `model/prices.py`.)
+SELECT at / 900000 AS slot, coalesce(session_label, '') AS session_label, coalesce(model, '') AS model,
+    coalesce(provider, '') AS provider,
+    CASE WHEN prompt > 524288 THEN 524288 WHEN prompt > 512000 THEN 512000 WHEN prompt > 272000 THEN 272000
+        WHEN prompt > 256000 THEN 256000 WHEN prompt > 200000 THEN 200000 WHEN prompt > 199999 THEN 199999
+        WHEN prompt > 128000 THEN 128000 WHEN prompt > 100000 THEN 100000 WHEN prompt > 32000 THEN 32000
+        ELSE 0 END AS prompt_over,
+    status, coalesce(workspace_path, '') AS workspace_path, coalesce(persona_id, '') AS persona_id,
+    sum(sign) AS calls, CAST(sum(sign * input_tokens) AS INTEGER) AS input_tokens,
+    CAST(sum(sign * output_tokens) AS INTEGER) AS output_tokens,
+    CAST(sum(sign * cached_input_tokens) AS INTEGER) AS cached_input_tokens,
+    CAST(sum(sign * cache_write_tokens) AS INTEGER) AS cache_write_tokens,
+    CAST(sum(sign * reasoning_tokens) AS INTEGER) AS reasoning_tokens,
+    CAST(sum(sign * total_tokens) AS INTEGER) AS total_tokens,
+    max(prompt) AS prompt_max
+FROM ({prompted}) AS prompted
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+
+-- name: count_usages
+-- Brings `usage_slots` from one log entry to another.
+INSERT INTO usage_slots (slot, session_label, model, provider, prompt_over, status, workspace_path, persona_id, calls,
+    input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, prompt_max)
+SELECT * FROM ({slotted}) AS slotted WHERE 1 = 1
+ON CONFLICT (slot, session_label, model, provider, prompt_over, status, workspace_path, persona_id) DO UPDATE SET
+    calls = usage_slots.calls + excluded.calls,
+    input_tokens = usage_slots.input_tokens + excluded.input_tokens,
+    output_tokens = usage_slots.output_tokens + excluded.output_tokens,
+    cached_input_tokens = usage_slots.cached_input_tokens + excluded.cached_input_tokens,
+    cache_write_tokens = usage_slots.cache_write_tokens + excluded.cache_write_tokens,
+    reasoning_tokens = usage_slots.reasoning_tokens + excluded.reasoning_tokens,
+    total_tokens = usage_slots.total_tokens + excluded.total_tokens,
+    prompt_max = CASE WHEN excluded.prompt_max > usage_slots.prompt_max THEN excluded.prompt_max
+        ELSE usage_slots.prompt_max END;
+
+-- fragment: known_slots
+-- What is counted and what is not yet, null for what is not known.
+(SELECT slot, nullif(session_label, '') AS session_label, nullif(model, '') AS model, provider, prompt_over, status,
+    nullif(workspace_path, '') AS workspace_path, nullif(persona_id, '') AS persona_id, calls, input_tokens,
+    output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, prompt_max
+FROM usage_slots WHERE slot >= :first_slot AND slot < :last_slot
+UNION ALL
+SELECT slot, nullif(session_label, '') AS session_label, nullif(model, '') AS model, provider, prompt_over, status,
+    nullif(workspace_path, '') AS workspace_path, nullif(persona_id, '') AS persona_id, calls, input_tokens,
+    output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, prompt_max
+FROM ({slotted}) AS slotted WHERE slot >= :first_slot AND slot < :last_slot)
+
+-- fragment: slot_sums
+t.calls, t.input_tokens, t.output_tokens, t.cached_input_tokens, t.cache_write_tokens, t.reasoning_tokens,
+t.total_tokens, t.prompt_max
+
+-- name: usage_lines
+-- All of it, with the session's own words; the sums are made by the reader, in its time zone.
+SELECT t.slot, t.model, t.provider, t.prompt_over, t.session_label, s.origin, coalesce(d.project, t.workspace_path),
+    d.channel, coalesce(t.persona_id, d.persona, s.persona_id), {slot_sums}
+FROM {known_slots} AS t {with_session} WHERE {filters};
+
+-- name: usage_lines_alone
+-- The same, where nothing is asked about sessions: half the time.
+SELECT t.slot, t.model, t.provider, t.prompt_over, t.session_label, NULL, NULL, NULL, NULL, {slot_sums}
+FROM {known_slots} AS t
+WHERE (CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status)
+    AND (CAST(:f_model AS TEXT) IS NULL OR lower(t.model) LIKE :f_model ESCAPE '!');

@@ -1,0 +1,139 @@
+"""The filters: what they take, what they refuse, and that both engines mean the same by them."""
+
+from itertools import product
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents_ledger import Ledger, Message, Settings, Turn
+from agents_ledger.errors import BadInput
+from agents_ledger.ledger.sessions import Origin
+from agents_ledger.model.filters import Filters, first_id, parsed
+from agents_ledger.model.times import iso, parse, parse_end
+
+NOON = 1_763_208_000_000  # 2025-11-15T12:00Z
+DAY = 86_400_000
+
+
+@pytest.fixture
+def known(ledger: Ledger) -> Ledger:
+    """Sessions that differ in every way there is a filter for."""
+    say(ledger, "plain", NOON)
+    say(ledger, "claude", NOON + 1, model="claude-opus-4-1", origin="claude-code", place="/home/dev/weather")
+    say(ledger, "codex", NOON + 2, model="gpt-5-codex", origin="codex", place="C:\\Dev\\Weather\\api")
+    say(
+        ledger, "bot", NOON + 3, model="gpt_5", origin="openclaw", routing="agent:main:telegram:dm:1", place="/srv/100%"
+    )
+    say(ledger, "away", NOON + 4, persona="ada")
+    ledger.archive("away")
+    turn = ledger.turn("broken", "Go on.")
+    turn.call("Task").spawn("broken/sub", "a task")
+    turn.fail("it broke")
+    say(ledger, "broken/sub", NOON + 5)
+    return ledger
+
+
+def say(
+    ledger: Ledger,
+    label: str,
+    at: int,
+    *,
+    model: str | None = None,
+    origin: str | None = None,
+    place: str | None = None,
+    routing: str | None = None,
+    persona: str | None = None,
+) -> None:
+    settings = Settings(model=model, workspace_path=place, persona_id=persona)
+    came = Origin(origin=origin, routing_key=routing, persona_id=persona)
+    ledger.append(label, Turn(messages=(Message("user", "Hi."),), settings=settings, started_at=at), origin=came)
+
+
+CASES: list[tuple[Filters, set[str]]] = [
+    (Filters(origin="codex"), {"codex"}),
+    (Filters(origin="C*"), {"claude", "codex"}),
+    (Filters(origin="c"), set()),
+    (Filters(channel="telegram"), {"bot"}),
+    (Filters(channel="tele"), set()),
+    (Filters(project="/home/dev/weather/"), {"claude"}),
+    (Filters(project="weather"), {"claude"}),
+    (Filters(project="/home"), {"claude"}),
+    (Filters(project="/home/de"), set()),
+    (Filters(project="c:/dev/weather"), {"codex"}),
+    (Filters(project="weather\\API"), {"codex"}),
+    (Filters(project="100%"), {"bot"}),
+    (Filters(project="1%"), set()),
+    (Filters(model="gpt*"), {"codex", "bot"}),
+    (Filters(model="gpt_5*"), {"bot"}),
+    (Filters(model="gpt-5"), set()),
+    (Filters(subagents=True), {"broken/sub"}),
+    (Filters(subagents=False, origin=None), {"plain", "claude", "codex", "bot", "away", "broken"}),
+    (Filters(status="archived"), {"away"}),
+    (Filters(status="failed"), {"broken"}),
+    (Filters(persona="ADA"), {"away"}),
+    (Filters(origin="codex", model="gpt*", project="api", persona="default"), {"codex"}),
+    (Filters(until=0), set()),
+    (Filters(since=NOON, until=1 << 62, origin="codex"), {"codex"}),
+]
+
+
+def test_each_filter_finds_its_sessions_and_no_others(known: Ledger) -> None:
+    found = [(filters, {line.session.label for line in known.sessions(filters)}) for filters, _ in CASES]
+    assert found == CASES
+
+
+def test_times_are_the_last_uses(known: Ledger) -> None:
+    newest, *others = known.sessions()
+    at = newest.session.updated_at
+    since = {line.session.label for line in known.sessions(Filters(since=at))}
+    assert newest.session.label in since
+    assert not since & {line.session.label for line in known.sessions(Filters(until=at))}
+    assert len(others) == 6
+
+
+def test_what_no_column_can_hold_is_refused_by_both_engines_alike(known: Ledger) -> None:
+    for name, text in product(("origin", "channel", "project", "model", "persona"), ("a\x00b", "\ud800", "x" * 5000)):
+        filters = msgspec.convert({name: text}, Filters)
+        with pytest.raises(BadInput, match="can't be asked for"):
+            known.sessions(filters)
+
+
+def test_a_day_counts_whole() -> None:
+    day = parsed(now=NOON, since="2025-11-14", until="2025-11-14")
+    assert day.since is not None
+    assert day.until is not None
+    assert day.until - day.since in (DAY, DAY - 3_600_000, DAY + 3_600_000)
+    assert parsed(now=NOON, since="yesterday", until="yesterday") == day
+    assert parsed(now=NOON, until="today").until == parse("2025-11-16", NOON)
+    assert parsed(now=NOON, since="7d").since == NOON - 7 * DAY
+
+
+@pytest.mark.parametrize(
+    "text", ["foo", "", "2025-13-01", "99999999999999999999w", "-1", "1e9", "0000-00-00", "7 fortnights"]
+)
+def test_what_is_no_time_is_said_with_what_would_be_one(text: str) -> None:
+    with pytest.raises(BadInput, match="is not a time: write 2026-11-15"):
+        parsed(now=NOON, since=text)
+
+
+def test_an_end_before_the_beginning_is_refused() -> None:
+    with pytest.raises(BadInput, match="nothing can be between them"):
+        parsed(now=NOON, since="2025-11-14", until="2025-11-13")
+    with pytest.raises(BadInput, match="is no status"):
+        parsed(now=NOON, status="finished")
+
+
+@given(st.integers(0, 253_402_300_799_999))
+def test_an_instant_is_read_back_from_its_iso_form(at: int) -> None:
+    text = iso(at)
+    assert text is not None
+    assert abs(parse(text, NOON) - at) <= 1
+    assert parse_end(text, NOON) - parse(text, NOON) == 1
+
+
+@given(st.integers(-10, 1 << 50), st.integers(-10, 1 << 50))
+def test_ids_are_ordered_as_their_times(one: int, other: int) -> None:
+    small, large = sorted((one, other))
+    assert first_id(small) <= first_id(large)

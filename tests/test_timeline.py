@@ -1,0 +1,60 @@
+"""The timeline: every turn once, newest first, page by page; and turns as they come."""
+
+from threading import Event
+
+from agents_ledger import Call, Ledger, Message, Settings, Turn
+from agents_ledger.ledger.timeline import Moment, follow, page
+from agents_ledger.model.filters import Filters
+from agents_ledger.model.ids import derived
+
+NOON = 1_763_208_000_000
+
+
+def say(ledger: Ledger, label: str, words: str, at: int, model: str = "m") -> str:
+    said, settings = (Message("user", words),), Settings(model=model)
+    given = Turn(messages=said, calls=(Call("Read"),), started_at=at, settings=settings, id=derived(at, words))
+    return ledger.append(label, given)
+
+
+def pages(ledger: Ledger, filters: Filters, limit: int) -> list[Moment]:
+    found: list[Moment] = []
+    while part := page(ledger.database, filters, before=found[-1].id if found else None, limit=limit):
+        assert len(part) <= limit
+        found += part
+    return found
+
+
+def test_pages_give_every_turn_once_newest_first_also_shared_ones(ledger: Ledger) -> None:
+    ids = [say(ledger, f"s{at % 3}", f"word {at}", NOON + at, model=f"m{at % 2}") for at in range(20)]
+    ledger.fork(ids[0], "fork")
+    ids.append(say(ledger, "fork", "another way", NOON + 30))
+    ids.append(ledger.branch(ids[3], Turn(messages=(Message("user", "alone"),), id=derived(NOON + 40, ""))))
+    found = pages(ledger, Filters(), 7)
+    assert [moment.id for moment in found] == ids[::-1]
+    assert [found[0].session_label, found[1].session_label, found[-1].session_label] == [None, "fork", "s0"]
+    assert (found[1].opening, found[1].tool_call_count, found[-1].opening) == ("another way", 1, "word 0")
+    assert [moment.id for moment in pages(ledger, Filters(model="m1"), 4)] == ids[:20][::-2]
+    between = pages(ledger, Filters(since=NOON + 5, until=NOON + 8), 2)
+    assert [moment.started_at - NOON for moment in between] == [7, 6, 5]
+
+
+def test_turns_come_as_they_are_committed_and_again_when_they_change(ledger: Ledger) -> None:
+    say(ledger, "old", "before", NOON)
+    news = follow(ledger.database, pause_s=0.01)
+    say(ledger, "taken", "an old source, read now", NOON - 1000)
+    assert next(news).opening == "an old source, read now"
+    turn = ledger.turn("live", "Hi.")
+    assert (found := next(news)).status == "pending"
+    assert found.session_label == "live"
+    turn.answer("Hello.")
+    assert (next(news).status, found.id) == ("completed", turn.id)
+
+
+def test_a_filter_holds_for_what_comes_and_an_event_ends_it(ledger: Ledger) -> None:
+    ended = Event()
+    news = follow(ledger.database, Filters(model="wanted"), until=ended, pause_s=0.01)
+    for at in range(300):
+        say(ledger, "s", "x", NOON + at, model="wanted" if at == 270 else "other")
+    assert next(news).started_at == NOON + 270
+    ended.set()
+    assert list(news) == []
