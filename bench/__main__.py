@@ -22,6 +22,8 @@ from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.figures import Figure, Row, Setup, machine_factor
 from bench.many_files import many_rows
 from bench.pages import page_rows
+from bench.quality import quality_rows
+from bench.search import search_rows
 from bench.start import start_rows
 from bench.stats import stats_rows
 from bench.stores import store_rows
@@ -42,6 +44,8 @@ FIGURES: dict[str, Figure] = {
     "postgres": postgres_rows,
     "capture": capture_rows,
     "many-files": many_rows,
+    "search": search_rows,
+    "search-quality": quality_rows,
     "stats": stats_rows,
     "bus": bus_rows,
     "store": store_rows,

@@ -330,7 +330,7 @@ def tables(folder: Path) -> dict[str, set[str]]:
     found = {
         name: {row[1] for row in file.execute(f"PRAGMA table_info({name})")}
         for name in names
-        if not name.startswith(("search_", "sqlite_")) or name == "search_texts"
+        if not name.startswith(("search_", "sqlite_")) or name in ("search_texts", "search_notes", "search_vectors")
     }
     file.close()
     return found

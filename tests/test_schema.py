@@ -16,7 +16,7 @@ from msgspec import Struct
 from agents_ledger import Ledger, Message, Turn
 from agents_ledger.errors import LedgerError
 from agents_ledger.model import rows
-from agents_ledger.store import open_database
+from agents_ledger.store import open_database, sqlite_rank
 from agents_ledger.store.migrate import migrate, migrations, pending
 from agents_ledger.store.sqlite import APPLICATION_ID, wal_is_safe
 from agents_ledger.store.statements import Dialect, schema_script, statements
@@ -126,6 +126,7 @@ def test_every_statement_can_be_prepared(url: str) -> None:
                 server.execute(f"PREPARE {name} AS {sql}".encode())
         return
     file = apsw.Connection(url.removeprefix("sqlite:///"))
+    sqlite_rank.register(file)
     for statement in statements("sqlite").values():
         file.execute(f"EXPLAIN {statement.sql}", dict.fromkeys(statement.names))
     file.close()

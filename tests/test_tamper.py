@@ -30,6 +30,8 @@ NOT_RECORDED = {
     "steps": "where steps of sources are",
     "session_details": "what sources say of sessions; the newest counts",
     "session_captures": "which sources a session was read from",
+    "search_notes": "made of other rows, for searching",
+    "search_vectors": "as search_notes",
     "usage_slots": "sums of `usages`, made again from them",
 }
 TABLES = re.findall(r"CREATE TABLE (\w+)", SCHEMA)

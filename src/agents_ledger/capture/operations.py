@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from agents_ledger.capture.details import Details, merge
 from agents_ledger.errors import LedgerError
-from agents_ledger.ledger import captured, evidence, sessions
+from agents_ledger.ledger import captured, evidence, notes, sessions
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import Capture
@@ -180,6 +180,7 @@ class Remember(Struct, frozen=True):
         kept = Details(self.label) if row is None else Details(*row)
         merged = merge(kept, self.details)
         tx.beside.run_all("put_details", [merged])
+        notes.note_title(tx.beside, self.label, merged.title)
         if merged.routing_key is not None:
             captured.set_routing_key(tx.beside, self.label, merged.routing_key)
 

@@ -26,6 +26,7 @@ _CAPTURE: Section = {
     "rebuild": (f"{_HERE}.rebuild", "the ledger once more, from its evidence alone"),
 }
 _LOOK: Section = {
+    "search": (f"{_HERE}.search", "what was said and done, by words"),
     "sessions": (f"{_HERE}.sessions", "the sessions, the last used first"),
     "timeline": (f"{_HERE}.timeline", "what happened, by day, project and session; live with --follow"),
     "stats": (f"{_HERE}.stats", "tokens and cost; tools, files, turns, contexts"),
@@ -55,6 +56,7 @@ _CARE: Section = {
     "verify": (f"{_HERE}.verify", "recomputes every hash, and names what differs"),
     "backup": (f"{_HERE}.backup", "a consistent copy, while others work"),
     "migrate": (f"{_HERE}.migrate", "brings an older ledger up to date"),
+    "index": (f"{_HERE}.index", "the search index, up to date; by meaning, too"),
     "doctor": (f"{_HERE}.doctor", "engine, file, settings, health"),
     "demo": (f"{_HERE}.demo", "fills the ledger with a conversation to look at"),
     "completion": (f"{_HERE}.completion", "the completion script of your shell"),

@@ -7,6 +7,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 |---|---|
 | `ldg` | `{"db", "exists", "counts": {…}, "origins": {origin: sessions}, "sessions": [session line…]}` |
 | `sessions` | `{"sessions": [session line…], "next": cursor or null}` |
+| `search` | `{"query", "by": "words", "meaning", "both" or "time", "groups": [group…], "next": cursor or null}` |
 | `timeline` | `{"turns": [moment…], "next": cursor or null}`, newest first |
 | `timeline --follow` | `{"turn": moment}` on a line, each time that a turn has changed |
 | `stats` | `{"by": […], "lines": [{"key": {…}, sums…}…], "total": sums, "unpriced": {model: tokens}, "prices", …}` |
@@ -35,6 +36,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `compact` | `{"turn_id"}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `verify` | `{"good", "turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |
+| `index` | `{"semantic": bool, "turns": number of turns whose meaning was added}` |
 | `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
 | `backup` | `{"target", "size_bytes"}` |
 | `migrate` | `{"pending": [name…]}` with `--check`, else `{"applied": [name…]}` |
@@ -58,6 +60,9 @@ null. A capture is a row of `captures` with its `digest` as hex; a problem is a 
 
 A moment is a turn in a timeline: its `id`, `session_label`, times, `status`, `model` and counters, the `origin`,
 `project` and `title` of its session, and its `opening` words.
+A group is a session with its hits: `{"session", "title", "project", "origin", "is_subagent", "hits": […], "more"}`; a
+hit is `{"turn_id", "started_at", "model", "status", "place", "role", "tool", "snippet": {"text", "marks": [[from,
+to]…]}, "score", "is_partial"}`: `place` is the column (content, thinking, params, result) or title, summary, path.
 """
 
 import sys
@@ -73,6 +78,7 @@ if TYPE_CHECKING:
     from agents_ledger.capture.sync import Summary
     from agents_ledger.ledger.evidence import Capture
     from agents_ledger.ledger.replay import Event
+    from agents_ledger.model.hits import Found
 
 Shape = dict[str, Any]
 _OUTCOME = ("status", "result_json", "error", "completed_at", "spawned_session_label")
@@ -88,6 +94,11 @@ def session_line(line: SessionLine) -> Shape:
     """A session with what its head says about it."""
     rest = {name: getattr(line, name) for name in line.__struct_fields__ if name != "session"}
     return {**msgspec.structs.asdict(line.session), **rest}
+
+
+def found_page(text: str, value: "Found") -> Shape:
+    """A page of hits."""
+    return {"query": text, "by": value.by, "groups": value.groups, "next": value.next}
 
 
 def record(value: Record) -> Shape:

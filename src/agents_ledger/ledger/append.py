@@ -1,7 +1,7 @@
 """The seed's "on every new turn", as parts of one transaction."""
 
 from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
-from agents_ledger.ledger import compact, moves, sessions, threads
+from agents_ledger.ledger import compact, moves, notes, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.moves import HEAD, Head
@@ -115,6 +115,7 @@ def insert_sealed(tx: Tx, env: Env, given: Prepared, parent_id: str | None) -> i
         record.compaction.turns_summarized = summarized
         tx.run_all("insert_compaction", [record.compaction])
     insert_parts(tx, record)
+    notes.note(tx, record)
     seq = seal(tx, given, place.parent_hash, now)
     tx.run_all("insert_turn", [record.turn])
     return seq

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.ledger import captured, compact
+from agents_ledger.ledger import captured, compact, notes
 from agents_ledger.ledger.append import insert_parts, place_under
 from agents_ledger.ledger.build import Place, Prepared, settle
 from agents_ledger.ledger.captured import StepRow
@@ -35,6 +35,7 @@ class Batch(Tx):
         self._moves: dict[str, list[MoveRow]] = {}
         self._steps: list[StepRow] = []
         self._unindexed: list[Numbered] = []
+        self._notes: list[notes.Note] = []
         self._logged: list[tuple[int, int]] = []  # the log entries of the turns whose parts these are: after, through
 
     def run(self, name: str, /, **params: Any) -> None:
@@ -121,6 +122,7 @@ class Batch(Tx):
         self._turns, self._moves, self._places = {}, {}, set()
         together = _together(records)
         self._unindexed += numbered(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
+        self._notes += [found for record in records for found in notes.notes_of(record)]
         insert_parts(self.beside, together)
         self.beside.run_all("insert_compaction", [row for record in records if (row := record.compaction) is not None])
         self._log([record.turn for record in records], moves)
@@ -141,6 +143,8 @@ class Batch(Tx):
         self._index()
 
     def _index(self) -> None:
+        found, self._notes = self._notes, []
+        notes.put(self.beside, found)
         rows, self._unindexed = self._unindexed, []
         logged, self._logged = self._logged, []
         index_new(self.beside, rows, logged)

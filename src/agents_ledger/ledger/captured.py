@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import LedgerError
-from agents_ledger.ledger import compact, log, moves, sessions, threads
+from agents_ledger.ledger import compact, log, moves, notes, sessions, threads
 from agents_ledger.ledger.append import insert_attachments, insert_parts, insert_sealed, place_under
 from agents_ledger.ledger.build import Place, Prepared, settle
 from agents_ledger.ledger.env import Env
@@ -65,6 +65,7 @@ def _insert_open(tx: Tx, env: Env, given: Prepared, parent_id: str | None) -> No
     place = place_under(tx, env, parent_id, record.turn.id, is_open=True)
     _settle(tx, given, place, parent_id)
     insert_parts(tx, record)
+    notes.note(tx, record)
     tx.run_all("insert_turn", [record.turn])
     _index(tx, "index_parts", record.messages, record.calls)
 
@@ -128,6 +129,7 @@ def _renew_parts(tx: Tx, kept: Record, record: Record) -> None:
     for call in [row for row in other_calls if (known := calls.get(row.id)) and known.message_id in lost]:
         gone_calls.append(calls.pop(call.id))  # it points at a message that goes: put in anew
     _index(tx, "unindex_parts", [*other_messages, *gone_messages], [*other_calls, *gone_calls])
+    notes.forget(tx, kept)
     for call in gone_calls:
         tx.run("drop_call", id=call.id)
     if gone_messages:
@@ -139,6 +141,7 @@ def _renew_parts(tx: Tx, kept: Record, record: Record) -> None:
     tx.run_all("replace_call", [row for row in other_calls if row.id in calls])
     tx.run_all("insert_call", [row for row in other_calls if row.id not in calls])
     insert_attachments(tx, record)
+    notes.note(tx, record)
     _index(tx, "index_parts", other_messages, other_calls)
 
 

@@ -1,6 +1,6 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
-from agents_ledger.ledger import append, lease, moves, sessions
+from agents_ledger.ledger import append, lease, moves, notes, sessions
 from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
@@ -33,6 +33,7 @@ def finish(
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
     append.seal_live(tx, env, record, place.parent_hash)
+    notes.note(tx, record)
     tx.run("drop_lease", turn_id=held.turn_id)
     moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now)
     return moved is not None

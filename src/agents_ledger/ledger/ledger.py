@@ -12,6 +12,7 @@ from agents_ledger.ledger import (
     closing,
     compact,
     context,
+    finding,
     lease,
     moves,
     records,
@@ -29,6 +30,7 @@ from agents_ledger.ledger.opening import opened
 from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.hits import Found
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
@@ -327,6 +329,20 @@ class Ledger:
         with self.database.read() as tx:
             found = [row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in read_json(row[5])]
             return [CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
+
+    def search(
+        self,
+        text: str,
+        *,
+        filters: Filters = EVERYTHING,
+        limit: int = 10,
+        cursor: str | None = None,
+        by: finding.By | None = None,
+    ) -> Found:
+        """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
+        if not self.database.readonly and finding.is_behind(self.database):
+            self.index()
+        return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
 
     def counts(self) -> dict[str, int]:
         """How much is in here."""

@@ -5,6 +5,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from agents_ledger.ledger import notes
 from agents_ledger.model.rows import CallRow, MessageRow
 from agents_ledger.store import Tx
 
@@ -34,6 +35,8 @@ def catch_up(tx: Tx) -> None:
 
 def index_new(tx: Tx, rows: Iterable[Numbered], logged: list[tuple[int, int]]) -> None:
     """Indexes rows, and everything else that is sealed; `logged` are the log entries that the rows belong to."""
+    if tx.value("fact", name="noted") == "0":
+        notes.note_everything(tx)
     done, last = int(tx.value("fact", name="searchable_through")), int(tx.value("last_seq"))
     # by rising numbers: FTS5 writes out what it has sorted whenever one is lower than the last
     new = sorted(rows, key=itemgetter(0))

@@ -90,8 +90,12 @@ def first_id(at_ms: int) -> str:
 
 
 def _pattern(text: str | None) -> str | None:
+    return None if text is None else pattern(text)
+
+
+def pattern(text: str) -> str:
     """A pattern for LIKE: `*` stands for anything, all else for itself."""
-    return None if text is None else "%".join(_literal(part) for part in text.split("*"))
+    return "%".join(_literal(part) for part in text.split("*"))
 
 
 def _within(project: str | None) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import apsw
 
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
+from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
 from agents_ledger.store.files import filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
@@ -327,6 +328,7 @@ class SqliteDatabase(Database):
         )
         if readonly:
             connection.execute("PRAGMA query_only=ON")
+            sqlite_rank.register(connection)
         else:
             # the writer's cache holds a batch: pages that do not fit are written twice
             connection.execute(

@@ -19,6 +19,12 @@ _LISTS: dict[Dialect, str] = {
     "sqlite": r"IN (SELECT value FROM json_each(\1))",
     "postgres": r"IN (SELECT json_array_elements_text(CAST(\1 AS JSON)))",
 }
+# `MEMBERS(:texts)`: the same as a table `wanted` with one column, `value`
+_MEMBERS = re.compile(r"MEMBERS\((:\w+)\)")
+_TABLES: dict[Dialect, str] = {
+    "sqlite": r"json_each(\1) AS wanted",
+    "postgres": r"json_array_elements_text(CAST(\1 AS JSON)) AS wanted(value)",
+}
 _COMMENT = re.compile(r"--[^\n]*")
 _WORDS = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _TYPES = re.compile(r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)")
@@ -96,7 +102,7 @@ def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statem
         body = _USE.sub(lambda use: fragments[use[1]], body)
     sql = " ".join(body.strip().rstrip(";").split())
     used = _PARAM.findall(sql)
-    sql = _LIST.sub(_LISTS[dialect], sql)
+    sql = _MEMBERS.sub(_TABLES[dialect], _LIST.sub(_LISTS[dialect], sql))
     if dialect == "sqlite":
         return Statement(sql, tuple(dict.fromkeys(used)))
     sql = re.sub(r"CAST\((:\w+) AS TEXT\)", r"CAST(\1 AS VARCHAR)", sql)

@@ -18,22 +18,26 @@ SELECT
     t.thread_key
 FROM turns t;
 
--- What is searched: escapes of JSON become spaces, so that words are found; what belongs to one row is cut for the
--- index (a tsvector holds less than 1 MB), never in the record.
+-- What is searched: everything between words becomes spaces, so that the parser sees words alone (and no file names,
+-- hosts or signed numbers); what belongs to one row is cut for the index (a tsvector holds less than 1 MB), never in the
+-- record.
 CREATE VIEW search_texts AS
-SELECT n, left(concat_ws(' ', left(content, 100000), thinking), 100000) AS words
-FROM messages
+SELECT n, translate(left(content, 60000), signs, blanks) AS content,
+    translate(left(thinking, 40000), signs, blanks) AS thinking, NULL AS params, NULL AS result
+FROM messages, (VALUES ('!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32))) AS between_words(signs, blanks)
 UNION ALL
-SELECT n, left(concat_ws(' ', tool_name,
-    replace(replace(replace(left(params_json, 100000), '\\', '/'), '\n', ' '), '\t', ' '),
-    replace(replace(replace(left(result_json, 100000), '\\', '/'), '\n', ' '), '\t', ' '), left(error, 100000)), 100000)
-FROM tool_calls;
+SELECT n, NULL, NULL,
+    translate(tool_name || ' ' || replace(replace(left(params_json, 40000), '\n', ' '), '\t', ' '), signs, blanks),
+    translate(concat_ws(' ', replace(replace(left(result_json, 60000), '\n', ' '), '\t', ' '), left(error, 10000)),
+        signs, blanks)
+FROM tool_calls, (VALUES ('!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32))) AS between_words(signs, blanks);
 
 CREATE TABLE search (
     n BIGINT PRIMARY KEY,
     words TSVECTOR NOT NULL
 );
 CREATE INDEX idx_search_words ON search USING gin(words);
+CREATE INDEX idx_search_notes_words ON search_notes USING gin(to_tsvector('simple'::regconfig, words));
 
 -- Guards: what is sealed stays, also against plain SQL. (Redaction will be the one deliberate exception.)
 CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$

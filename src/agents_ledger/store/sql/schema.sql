@@ -428,6 +428,25 @@ SELECT * FROM usages u WHERE u.usage_key IS NULL OR NOT EXISTS (
     SELECT 1 FROM usages o WHERE o.usage_key = u.usage_key
         AND (o.turn_id < u.turn_id OR (o.turn_id = u.turn_id AND o.sequence < u.sequence)));
 
+-- Added: what is found beside the texts of messages and calls: titles, summaries, paths of files, and the words of texts
+-- whose script has no spaces. Small, made of rows that are here, and no part of the record.
+CREATE TABLE search_notes (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,                         -- 'title' | 'summary' | 'path' | 'message' | 'call'
+    ref TEXT NOT NULL,                          -- the session, the compaction turn, the path itself, the message, the call
+    words TEXT NOT NULL,                        -- in small letters, with spaces between them
+    UNIQUE (kind, ref)
+);
+
+-- Added: what turns are about, as vectors of a model; up to 1,024 in a row. Made again at will.
+CREATE TABLE search_vectors (
+    id INTEGER PRIMARY KEY,
+    model TEXT NOT NULL,
+    is_open INTEGER NOT NULL,                   -- 1: of turns that were not sealed then; they are compared anew once they are
+    turn_ids TEXT NOT NULL,                     -- the turns, in order, 26 characters each; one may be there several times
+    vectors BLOB NOT NULL                       -- as many vectors: 384 signed bytes each
+);
+
 -- Added: how many tokens went where, summed up by quarters of an hour, so that a question about a year is answered at once.
 -- Not part of the record: it is made of `usages` and `turns`, up to the log entry that `counted_through` names; what
 -- came later is added when it is read. '' stands for what is not known.
@@ -530,4 +549,5 @@ CREATE TABLE ledger_facts (
     value TEXT NOT NULL
 );
 INSERT INTO ledger_facts (name, value) VALUES ('searchable_through', '0');
+INSERT INTO ledger_facts (name, value) VALUES ('noted', '1'); -- 0: `search_notes` is to be filled
 INSERT INTO ledger_facts (name, value) VALUES ('counted_through', '0');

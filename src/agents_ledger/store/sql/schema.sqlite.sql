@@ -43,6 +43,8 @@ INSERT INTO search (search, rank) VALUES ('hashsize', 33554432);
 -- Runs are merged eight at a time: half of the merging of four, for a few more runs to look into.
 INSERT INTO search (search, rank) VALUES ('automerge', 8);
 
+CREATE VIRTUAL TABLE search_noted USING fts5(words, content='search_notes', content_rowid='id', tokenize='unicode61');
+
 -- Guards: what is sealed stays, also against plain SQL. (Redaction will be the one deliberate exception.)
 CREATE TRIGGER turns_keep_place BEFORE UPDATE OF id, parent_turn_id, turn_type, started_at, root_id, segment_id,
     depth ON turns WHEN NEW.id <> OLD.id OR OLD.seal_seq IS NOT 0

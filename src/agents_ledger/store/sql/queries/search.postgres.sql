@@ -2,7 +2,7 @@
 -- Puts the turns that were sealed since the mark into the search index, in one batch. (An entry with a body is of a
 -- turn that was open before, and is in the index.)
 INSERT INTO search (n, words)
-SELECT s.n, to_tsvector('simple', s.words)
+SELECT s.n, {weighted}
 FROM search_texts s WHERE s.n IN (
     SELECT m.n FROM log l JOIN messages m ON m.turn_id = l.ref
     WHERE l.kind = 'seal' AND l.body IS NULL AND l.seq > :after AND l.seq <= :through
@@ -11,9 +11,14 @@ FROM search_texts s WHERE s.n IN (
     WHERE l.kind = 'seal' AND l.body IS NULL AND l.seq > :after AND l.seq <= :through);
 
 -- name: index_text
--- Puts one row into the search index, by its number and its texts (as `search_texts` gives them).
-INSERT INTO search (n, words) VALUES (:n, to_tsvector('simple', left(concat_ws(' ',
-    CAST(:content AS TEXT), CAST(:thinking AS TEXT), CAST(:params AS TEXT), CAST(:result AS TEXT)), 100000)));
+-- Puts one row into the search index, by its number and its texts, which are cut and spaced as `search_texts` does it.
+INSERT INTO search (n, words)
+SELECT CAST(:n AS INTEGER), {weighted} FROM (
+    SELECT translate(left(CAST(:content AS TEXT), 60000), signs, blanks) AS content,
+        translate(left(CAST(:thinking AS TEXT), 40000), signs, blanks) AS thinking,
+        translate(left(CAST(:params AS TEXT), 40000), signs, blanks) AS params,
+        translate(left(CAST(:result AS TEXT), 70000), signs, blanks) AS result
+    FROM (VALUES ('!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32))) AS between_words(signs, blanks)) s;
 
 -- name: search_rows
 -- The numbers of the rows that match.
@@ -27,5 +32,5 @@ DELETE FROM search WHERE n IN (SELECT n FROM messages WHERE id IN_LIST(:messages
 -- name: index_parts
 -- Puts messages and tool calls of turns that are not sealed yet into the search index.
 INSERT INTO search (n, words)
-SELECT s.n, to_tsvector('simple', s.words) FROM search_texts s WHERE s.n IN (
+SELECT s.n, {weighted} FROM search_texts s WHERE s.n IN (
     SELECT n FROM messages WHERE id IN_LIST(:messages) UNION ALL SELECT n FROM tool_calls WHERE id IN_LIST(:calls));

@@ -1,0 +1,123 @@
+"""`ldg search`: what was said and done, found by words."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agents_ledger.cli.door import Door, door
+from agents_ledger.cli.filters import chosen, filtered
+from agents_ledger.cli.options import print_more, with_cursor, with_limit
+from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.shapes import answer, found_page
+from agents_ledger.cli.words import ago, clock, plural, quoted, short
+from agents_ledger.ledger import Ledger
+from agents_ledger.ledger.finding import is_behind
+
+if TYPE_CHECKING:
+    from agents_ledger.ledger.finding import By
+    from agents_ledger.model.filters import Filters
+    from agents_ledger.model.hits import Found, Group, Hit, Snippet
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@with_limit("Sessions", 10)
+@with_cursor
+@click.option("--semantic/--words", default=None, help="By meaning as well as by words, or by words only.")
+@filtered
+@door
+def search(
+    opened: Door, query: tuple[str, ...], limit: int, cursor: str | None, semantic: bool | None, filters: "Filters"
+) -> int:
+    """What was said and done, by words.
+
+    \b
+    login token          all of the words, in any order
+    '"exact phrase"'     these words, one after the other
+    config*              words that begin so
+    -test                without this word
+    role:user            said by: user, assistant, system, tool
+    tool:Bash            in calls of this tool
+    file:auth.py         in turns that had to do with this file
+    origin: project: model: session: since: until:
+
+    Words count in messages, thinking, tools' parameters and results, titles, summaries and paths of files. The best
+    come first: dialogue before thinking before tools, new before old. A question of four words or more finds turns that
+    have the most telling ones of them; after `ldg index` with the extra `semantic`, also those that mean the same.
+    """  # noqa: D301 - click's own mark
+    text = " ".join(query)
+    with _opened(opened) as ledger:
+        found = ledger.search(text, filters=filters, limit=limit, cursor=cursor, by=_way(semantic))
+    if opened.as_json:
+        answer(found_page(text, found))
+    else:
+        _print(Screen(), opened, text, found)
+    return 0 if found.groups else 1
+
+
+def _way(semantic: bool | None) -> "By | None":
+    return None if semantic is None else "both" if semantic else "words"
+
+
+def _opened(opened: Door) -> Ledger:
+    """The ledger to read; to write, if something waits to be indexed."""
+    ledger = opened.reading()
+    if not is_behind(ledger.database):
+        return ledger
+    ledger.close()
+    return opened.writing()
+
+
+def _print(screen: Screen, opened: Door, text: str, found: "Found") -> None:
+    if not found.groups:
+        screen.line("Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`.")
+        return
+    for group in found.groups:
+        _print_group(screen, group)
+    if found.next:
+        print_more(screen, opened, "search", quoted(text), *chosen(), cursor=found.next)
+
+
+def _print_group(screen: Screen, group: "Group") -> None:
+    about = [group.origin or "", _folder(group.project), "subagent" if group.is_subagent else ""]
+    head: list[Part] = [(group.session or "(no session)", "bold")]
+    if group.title:
+        head.append(f"  {group.title}")
+    if any(about):
+        head.append((f"  {' · '.join(word for word in about if word)}", "dim"))
+    screen.line(*head)
+    for hit in group.hits:
+        when = ago(hit.started_at) if screen.is_terminal else clock(hit.started_at)
+        where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
+        screen.line(*where, *_pieces(hit))
+    if group.more:
+        screen.line((f"  … {plural(group.more, 'more turn')}: session:{quoted(group.session or '')}", "dim"))
+    screen.line()
+
+
+def _folder(project: str | None) -> str:
+    return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _who(hit: "Hit") -> str:
+    """Who said it, or where else it stands."""
+    if hit.tool is not None:
+        return f"{hit.tool}{' result' if hit.place == 'result' else ''}"
+    if hit.place == "thinking":
+        return "thinking"
+    return hit.role or hit.place
+
+
+def _pieces(hit: "Hit") -> list[Part]:
+    """The snippet, with what was looked for in bold; a mark where words are missing."""
+    parts: list[Part] = [("(some of the words) ", "dim")] if hit.is_partial else []
+    return parts + _marked(hit.snippet)
+
+
+def _marked(snippet: "Snippet") -> list[Part]:
+    parts: list[Part] = []
+    done = 0
+    for start, end in snippet.marks:
+        parts += [snippet.text[done:start], (snippet.text[start:end], "bold yellow")]
+        done = end
+    return [*parts, snippet.text[done:]]

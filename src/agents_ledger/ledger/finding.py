@@ -1,0 +1,194 @@
+"""Search: turns by words, ranked, grouped by session, page by page.
+
+Ranking a word that stands in a million messages costs as much as reading them, so it is done in windows: the newest
+matches are ranked, then, if somebody turns the pages that far, those before them.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from agents_ledger.errors import BadInput
+from agents_ledger.ledger import loosely, meaning, showing
+from agents_ledger.ledger.conditions import Asked, asked
+from agents_ledger.model.filters import Filters
+from agents_ledger.model.hits import Found
+from agents_ledger.model.queries import Query, parse
+from agents_ledger.model.ranking import Newness, Ranked, by_turn, fused
+from agents_ledger.store import Database, Tx
+from agents_ledger.store.matching import all_of, noted_words, plain_words
+
+By = Literal["words", "meaning", "both"]
+WINDOW = 500  # matching messages and calls that are ranked together
+_EVERYTHING = (1 << 62) - 1
+_QUESTION = 4  # words; of fewer ones all are meant, unless nothing has them all
+_CURSOR = re.compile(r"[0-9]{1,9}\.[0-9]{1,19}\.[0-9]{1,9}")
+_NOTES = 200
+_SCANNED = 20_000  # newest messages and calls that are read for signs that no index knows
+_MEANT = 1.5  # what meaning counts against words; by the judged questions (bench/quality.py)
+_NOTED = 0.8  # what a title, a summary or a path counts against a message
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """Where a page begins: which window, the highest number in it, and how many of its groups were shown."""
+
+    window: int = 0
+    top: int = _EVERYTHING
+    skip: int = 0
+
+    @classmethod
+    def read(cls, text: str | None) -> "Cursor":
+        """A cursor as it was given with the last page."""
+        if text is None:
+            return cls()
+        if not _CURSOR.fullmatch(text):
+            raise BadInput(f"{text!r} is not a cursor: copy the one that the last page ended with")
+        return cls(*(min(int(number), _EVERYTHING) for number in text.split(".")))
+
+    def __str__(self) -> str:
+        return f"{self.window}.{self.top}.{self.skip}"
+
+
+_BEGINNING = Cursor()
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Turns that were ranked together, and where the next window begins."""
+
+    ranked: Sequence[Ranked]
+    top: int
+    below: int | None = None
+
+
+def search(
+    database: Database,
+    text: str,
+    filters: Filters,
+    *,
+    limit: int,
+    cursor: str | None,
+    now: int,
+    by: By | None = None,
+) -> Found:
+    """A page of what matches a query: by its words, by its meaning, or by both; None chooses what there is."""
+    query, place = parse(text), Cursor.read(cursor)
+    with database.read() as tx:
+        conditions = asked(database, tx, query, filters, now)
+        if not query.terms:
+            return _newest(tx, conditions, limit, place)
+        if by in ("both", "meaning"):
+            meaning.require_ready(tx)
+        chosen = by or ("both" if _is_question(query) and meaning.is_ready(tx) else "words")
+        window = _window(database, tx, query, conditions, Newness(now), place, chosen)
+        groups, is_more = showing.grouped(tx, query, window.ranked, skip=place.skip, limit=limit)
+        return Found(groups, _following(window, place, limit, is_more=is_more), chosen)
+
+
+def _is_question(query: Query) -> bool:
+    """Whether it is more than a few words, all of them meant as words."""
+    return len(query.wanted) >= _QUESTION and not any(term.is_quoted or term.is_prefix for term in query.wanted)
+
+
+def _window(
+    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, place: Cursor, by: By
+) -> Window:
+    """The turns of a window, by words, by meaning, or by both together."""
+    if by == "words" or place.window:
+        return by_words(database, tx, query, conditions, newness, place)
+    near = meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions)
+    if by == "meaning":
+        return Window(near, 0)
+    found = by_words(database, tx, query, conditions, newness, place)
+    return Window(fused((1.0, found.ranked), (_MEANT, near)), found.top, found.below)
+
+
+def is_behind(database: Database) -> bool:
+    """Whether something is sealed that the index does not have yet."""
+    with database.read() as tx:
+        return tx.first("is_unindexed") is not None or tx.value("fact", name="noted") == "0"
+
+
+def by_words(
+    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, place: Cursor = _BEGINNING
+) -> Window:
+    """The turns of a window that match by words, the best first."""
+    rows = _matches(database, tx, query, conditions, place.top)
+    ranked = by_turn(rows, newness)
+    column = -1 if query.is_special else 0
+    numbers = [row[column] for row in rows]
+    below = min(numbers) - 1 if len(rows) == WINDOW else None
+    if place.window:
+        shown = tx.value("turn_of_part", n=place.top + 1)  # the last one of the window before, which is a hit there
+        return Window([each for each in ranked if each.turn_id != shown], place.top, below)
+    if not conditions.of_parts:
+        ranked = _with_notes(database, tx, query, conditions, ranked)
+    if not ranked or _is_question(query):
+        # a long output that happens to have all words of a question is not the best answer to it
+        ranked = loosely.matches(database, tx, query, conditions, newness) or ranked
+    return Window(ranked, max(numbers, default=0), below)
+
+
+def _matches(database: Database, tx: Tx, query: Query, conditions: Asked, top: int) -> list[tuple[Any, ...]]:
+    """(number, turn, score) of the newest messages and calls that have all words; of notes, with their own number."""
+    if query.is_special:
+        words = all_of(database.dialect, query.wanted, query.excluded, noted_words)
+        return tx.rows("found_special_where", words=words, top=top, most=WINDOW, **conditions.params) if words else []
+    words = all_of(database.dialect, query.wanted, query.excluded, plain_words)
+    if words is None:
+        signs = any(term.literal for term in query.wanted)
+        return tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []
+    if conditions.is_bound:
+        return tx.rows("found_parts_where", words=words, top=top, most=WINDOW, **conditions.params)
+    return tx.rows("found_parts", words=words, top=top, most=WINDOW)
+
+
+def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ranked: list[Ranked]) -> list[Ranked]:
+    """The same with turns whose session's title, whose summary or files have all words."""
+    words = all_of(database.dialect, query.wanted, query.excluded, noted_words)
+    notes = tx.rows("found_notes", words=words, most=_NOTES) if words else []
+    if not notes:
+        return ranked
+    found: dict[str, Ranked] = {}
+    named = {ref for kind, ref in notes if kind == "title"}
+    heads: dict[str, str] = dict(tx.rows("heads_of", labels=_json(sorted(named)))) if named else {}
+    paths = [ref for kind, ref in notes if kind == "path"]
+    touched = tx.rows("turns_of_paths", paths=_json(paths), most=_NOTES) if paths else []
+    for kind, ref in notes:
+        turn_id = heads.get(ref) if kind == "title" else ref if kind == "summary" else None
+        if turn_id is not None:
+            found.setdefault(turn_id, Ranked(turn_id, None, 0.0, kind, ref))
+    for turn_id, path in touched:
+        found.setdefault(turn_id, Ranked(turn_id, None, 0.0, "path", path))
+    if conditions.is_bound:
+        kept = {row[0] for row in tx.rows("found_among", ids=_json(list(found)), **conditions.params)}
+        found = {turn_id: each for turn_id, each in found.items() if turn_id in kept}
+    return fused((1.0, ranked), (_NOTED, list(found.values())))
+
+
+def _newest(tx: Tx, conditions: Asked, limit: int, place: Cursor) -> Found:
+    """Without words: the newest turns under the conditions."""
+    # the cursor counts turns here: there is nothing to rank, so a page can be as large as it likes
+    wanted = place.skip + limit * showing.EACH + 1
+    if conditions.of_parts:
+        rows = tx.rows("found_newest", most=_SCANNED, **conditions.params)
+        turns = sorted({row[1]: row[0] for row in rows}.items(), reverse=True)[:wanted]
+        ranked = [Ranked(turn_id, number, 1 / (60 + rank)) for rank, (turn_id, number) in enumerate(turns)]
+    else:
+        found = [row[0] for row in tx.rows("found_turns", before="~", most=wanted, **conditions.params)]
+        ranked = [Ranked(turn_id, None, 1 / (60 + rank)) for rank, turn_id in enumerate(found)]
+    page = ranked[place.skip : wanted - 1]
+    groups, _ = showing.grouped(tx, Query(), page, skip=0, limit=len(page) or 1, each=len(page) or 1)
+    following = str(Cursor(0, place.top, wanted - 1)) if len(ranked) == wanted else None
+    return Found(groups, following, "time")
+
+
+def _following(window: Window, place: Cursor, limit: int, *, is_more: bool) -> str | None:
+    if is_more:
+        return str(Cursor(place.window, window.top, place.skip + limit))
+    return None if window.below is None else str(Cursor(place.window + 1, window.below))
+
+
+def _json(values: Sequence[str]) -> str:
+    return msgspec.json.encode(values).decode()

@@ -1,0 +1,115 @@
+"""Snippets: the piece of a text that says most about why it was found, with the words marked."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from agents_ledger.model.hits import Snippet
+from agents_ledger.model.tokens import is_unspaced
+
+_MOST = 40  # places of each term that are looked at
+_LEAD = 40  # characters before the first match
+_WORD = re.compile(r"[^\W_]+")
+_BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
+
+
+class Marker:
+    """Finds terms in texts: a needle that any text is searched for quickly, and what must stand there."""
+
+    def __init__(self, forms: Sequence[tuple[str, bool]]) -> None:
+        """From (text, is it only a beginning)."""
+        self._sought = [
+            (needle, re.compile(form)) for text, is_prefix in forms for needle, form in _part(text, is_prefix)
+        ]
+
+    def spots(self, folded: str) -> list[tuple[int, int, int]]:
+        """(from, to, which form) of what was found, in order; not all of it in long texts."""
+        found: list[tuple[int, int, int]] = []
+        for index, (needle, form) in enumerate(self._sought):
+            at, count = folded.find(needle), 0
+            while at >= 0 and count < _MOST:
+                if match := form.match(folded, at):
+                    found.append((at, match.end(), index))
+                    count += 1
+                at = folded.find(needle, at + 1)
+        return sorted(found)
+
+
+def cut(text: str, marker: Marker, width: int) -> Snippet | None:
+    """The best piece of a text; None if nothing in it matches."""
+    at = _best(marker.spots(fold(text)), width)
+    if at is None:
+        return None
+    begin, end = _edges(text, at, width)
+    piece = " ".join(text[begin:end].split())
+    before, after = ("…" if begin > 0 else ""), ("…" if end < len(text) else "")
+    marks = _apart(marker.spots(fold(piece)), len(before))
+    return Snippet(f"{before}{piece}{after}", marks)
+
+
+def opening(text: str, width: int) -> Snippet:
+    """How a text begins."""
+    piece = " ".join(text[: width * 4].split())
+    return Snippet(piece if len(piece) <= width else f"{piece[: width - 1].rstrip()}…")
+
+
+def fold(text: str) -> str:
+    """The same text in small letters and without accents, character by character."""
+    small = text.lower()
+    if text.isascii():
+        return small
+    if len(small) != len(text):  # Turkish: a capital that becomes two
+        small = "".join([char.lower()[0] for char in text])
+    return "".join([char if char.isascii() else _bare(char) for char in small])
+
+
+@lru_cache(maxsize=4096)
+def _bare(char: str) -> str:
+    first = unicodedata.normalize("NFD", char)[0]
+    return first if first.isalnum() else char
+
+
+def _part(text: str, is_prefix: bool) -> list[tuple[str, str]]:
+    """(needle, pattern) of a term: as it is where it has signs or no spaces, else its words."""
+    folded = fold(text)
+    words = _WORD.findall(folded)
+    if is_unspaced(text) or not words:
+        return [(folded, re.escape(folded))]
+    end = r"[^\W_]*" if is_prefix else _AFTER
+    plain = (words[0], _BEFORE + r"[\W_]+".join(map(re.escape, words)) + end)
+    return [plain] if (text[0] + text[-1]).isalnum() else [(folded, re.escape(folded)), plain]
+
+
+def _best(spots: list[tuple[int, int, int]], width: int) -> int | None:
+    """Where the piece begins that has the most different terms in it, then the most of them."""
+    best: tuple[int, int] | None = None
+    place: int | None = None
+    for index, (start, _, _) in enumerate(spots):
+        near = [form for at, _, form in spots[index : index + _MOST] if at < start + width - _LEAD]
+        rated = (len(set(near)), len(near))
+        if best is None or rated > best:
+            best, place = rated, start
+    return place
+
+
+def _apart(spots: list[tuple[int, int, int]], by: int) -> tuple[tuple[int, int], ...]:
+    """Marks that do not overlap, moved to the right."""
+    marks: list[tuple[int, int]] = []
+    for start, end, _ in sorted(spots, key=lambda spot: (spot[0], -spot[1])):
+        if end > start and (not marks or start >= marks[-1][1] - by):
+            marks.append((start + by, end + by))
+    return tuple(marks)
+
+
+def _edges(text: str, at: int, width: int) -> tuple[int, int]:
+    """Around a match, from word to word."""
+    begin = max(0, at - _LEAD)
+    if begin > 0:
+        space = text.find(" ", begin, at)
+        begin = space + 1 if space >= 0 else begin
+    end = min(len(text), begin + width)
+    if end < len(text):
+        space = text.rfind(" ", at + _LEAD, end)
+        end = space if space > at else end
+    return begin, end

@@ -1,0 +1,51 @@
+"""Words of a text as the search index knows them: also of scripts without spaces, and of emoji.
+
+Ordinary text is taken apart by the databases themselves: letters and digits are words, everything else stands between
+them. Where a script has no spaces, each of its characters is a word here (`u6570`), so that a name inside a sentence is
+found as a phrase; an emoji is a word, too.
+"""
+
+import re
+
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # Japanese
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
+    "\uac00-\ud7a3"  # Korean has spaces, but endings grow on its words
+    "\uff66-\uff9f"
+)
+_EMOJI = "\u231a\u231b\u2600-\u27bf\u2b50\u2b55\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+_SINGLE = re.compile(f"[{_UNSPACED}{_EMOJI}]")
+_SCRIPT = re.compile(f"[{_UNSPACED}]")
+_SIGN = re.compile(f"[{_EMOJI}]")
+_WORD = re.compile("[a-z0-9]+")
+_TOKEN = re.compile(f"[{_UNSPACED}{_EMOJI}]|[^\\W_{_UNSPACED}{_EMOJI}]+")
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text, in their order, in small letters."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    return [_named(found) for found in _TOKEN.findall(text)]
+
+
+def is_special(text: str) -> bool:
+    """Whether there is something in a text that the databases' own words do not cover. Costs nothing for ASCII."""
+    return not text.isascii() and _SINGLE.search(text) is not None
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script without spaces."""
+    return not text.isascii() and _SCRIPT.search(text) is not None
+
+
+def special_words(text: str) -> str:
+    """What is kept about such a text: all its words, or only its emoji (the words beside them are indexed anyway)."""
+    if is_unspaced(text):
+        return " ".join(tokens(text))
+    return " ".join(dict.fromkeys(_named(sign) for sign in _SIGN.findall(text)))
+
+
+def _named(token: str) -> str:
+    return f"u{ord(token):x}" if _SINGLE.match(token) else token.lower()

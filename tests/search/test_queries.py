@@ -1,0 +1,81 @@
+"""The query language: any text is a query."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents_ledger.model.queries import KEYS, Condition, Query, Term, parse, spoken
+from agents_ledger.model.tokens import special_words, tokens
+
+_PIECES = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(['"', "*", "-", ":", "C++", "api-key", "数据库", "🚀", "\x00", "\ud800", "OR", "NEAR(", "'", "\\"]),
+    st.sampled_from([f"{key}:" for key in KEYS]),
+)
+_TEXTS = st.lists(_PIECES, max_size=12).map(" ".join) | st.lists(_PIECES, max_size=12).map("".join)
+
+
+@given(_TEXTS)
+def test_every_text_is_a_query_that_can_be_said_again(text: str) -> None:
+    query = parse(text)
+    assert parse(spoken(query)) == query
+
+
+@given(_TEXTS)
+def test_no_term_is_empty(text: str) -> None:
+    query = parse(text)
+    assert all(term.text and term.text == " ".join(term.text.split()) for term in query.terms)
+    assert all(condition.value and condition.key in KEYS for condition in query.conditions)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("login token", [Term("login"), Term("token")]),
+        ('"connection refused" retry', [Term("connection refused", is_quoted=True), Term("retry")]),
+        ("config* -test", [Term("config", is_prefix=True), Term("test", is_excluded=True)]),
+        ('-"not this"', [Term("not this", is_excluded=True, is_quoted=True)]),
+        ("api-key foo:bar C++", [Term("api-key"), Term("foo:bar"), Term("C++")]),
+        ('"unterminated phrase', [Term("unterminated phrase", is_quoted=True)]),
+        ("Why did it fail? (again)", [Term("Why"), Term("did"), Term("it"), Term("fail"), Term("again")]),
+        ("--force -> ... ?", [Term("--force"), Term("->")]),
+        ("**bold**", [Term("bold", is_prefix=True)]),
+        ("   ", []),
+    ],
+)
+def test_what_people_type_means_what_they_expect(text: str, terms: list[Term]) -> None:
+    assert parse(text) == Query(tuple(terms))
+
+
+def test_conditions_stand_beside_words() -> None:
+    query = parse('role:user tool:"Web Fetch" -ORIGIN:codex since:2d budget')
+    assert query.terms == (Term("budget"),)
+    assert query.conditions == (
+        Condition("role", "user"),
+        Condition("tool", "Web Fetch"),
+        Condition("origin", "codex", is_excluded=True),
+        Condition("since", "2d"),
+    )
+    assert query.values("origin", is_excluded=True) == ["codex"]
+    assert query.values("origin") == []
+
+
+def test_a_key_without_a_value_is_a_word() -> None:
+    assert parse("role: file:") == Query((Term("role"), Term("file")))
+
+
+def test_only_signs_at_the_edge_must_stand_as_they_are() -> None:
+    assert [term.literal for term in parse("C++ .env api-key $HOME plain").terms] == [
+        "C++",
+        ".env",
+        None,
+        "$HOME",
+        None,
+    ]
+
+
+def test_scripts_without_spaces_and_emoji_have_words() -> None:
+    assert tokens("修复React登录!") == ["u4fee", "u590d", "react", "u767b", "u5f55"]
+    assert tokens("snake_case🚀 Über") == ["snake", "case", "u1f680", "über"]
+    assert special_words("done ✅ and ✅ 🚀") == "u2705 u1f680"
+    assert special_words("用 docker 部署") == "u7528 docker u90e8 u7f72"
