@@ -19,6 +19,7 @@ import apsw
 from bench.bus import bus_rows
 from bench.capture import capture_rows, large_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
+from bench.faces import face_rows
 from bench.figures import Figure, Row, Setup, machine_factor
 from bench.many_files import many_rows
 from bench.pages import page_rows
@@ -49,6 +50,7 @@ FIGURES: dict[str, Figure] = {
     "stats": stats_rows,
     "bus": bus_rows,
     "store": store_rows,
+    "faces": face_rows,
 }
 BY_NAME: dict[str, Figure] = {"large": large_rows}  # take too much of a machine to be run unasked
 _WIDTHS = (11, 33, 20, 43, 14, 8, 7)

@@ -19,21 +19,23 @@ from agents_ledger.model import rows
 from agents_ledger.store import open_database, sqlite_rank
 from agents_ledger.store.migrate import migrate, migrations, pending
 from agents_ledger.store.sqlite import APPLICATION_ID, wal_is_safe
-from agents_ledger.store.statements import Dialect, schema_script, statements
+from agents_ledger.store.statements import Dialect, statements, whole_schema
 from tests.crash.processes import run_all
 from tests.support.databases import PostgresServer
 
 CATALOG = {
-    "columns": "SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, "
-    "column_default FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
+    "columns": "SELECT table_schema || '.' || table_name, ordinal_position, column_name, data_type, collation_name, "
+    "is_nullable, column_default FROM information_schema.columns "
+    "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
     "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint "
     "WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
     "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2",
     "triggers": "SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid), tgenabled FROM pg_trigger "
     "WHERE NOT tgisinternal ORDER BY 1, 2",
-    "views": "SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' ORDER BY 1",
+    "views": "SELECT schemaname || '.' || viewname, definition FROM pg_views "
+    "WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
     "functions": "SELECT proname, pg_get_functiondef(oid) FROM pg_proc "
-    "WHERE pronamespace = 'public'::regnamespace ORDER BY 1, 2",
+    "WHERE pronamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
     "facts": "SELECT name, value FROM ledger_facts WHERE name <> 'ledger_id' ORDER BY 1",  # each has its own
 }
 # A row's type, and the statement that reads it (with the columns that stand before the row's own).
@@ -69,7 +71,7 @@ def sqlite_schema(file: apsw.Connection) -> dict[str, str]:
 def test_migrations_and_the_schema_give_the_same_sqlite_file(tmp_path: Path) -> None:
     Ledger.open(f"sqlite:///{tmp_path / 'migrated.db'}").close()
     written = apsw.Connection(str(tmp_path / "written.db"))
-    written.execute(schema_script("schema", "sqlite"))
+    written.execute(whole_schema("sqlite"))
     migrated = apsw.Connection(str(tmp_path / "migrated.db"))
     assert sqlite_schema(migrated) == sqlite_schema(written)
     assert len(sqlite_schema(written)) > 80
@@ -83,11 +85,11 @@ def test_migrations_and_the_schema_give_the_same_postgres_database(server: Postg
     def asked(url: str) -> dict[str, list[tuple[Any, ...]]]:
         with psycopg.connect(url) as connection:
             found = {name: connection.execute(sql.encode()).fetchall() for name, sql in CATALOG.items()}
-        return {name: [row for row in kept if row[0] != "ledger_migrations"] for name, kept in found.items()}
+        return {name: [row for row in kept if "ledger_migrations" not in row[0]] for name, kept in found.items()}
 
     written = server.bare_url()
     with psycopg.connect(written) as connection:
-        connection.execute(schema_script("schema", "postgres").encode())
+        connection.execute(whole_schema("postgres").encode())
     expected = asked(written)
     assert all(expected.values())
     assert asked(server.new_url()) == expected

@@ -33,6 +33,9 @@ NOT_RECORDED = {
     "search_notes": "made of other rows, for searching",
     "search_vectors": "as search_notes",
     "usage_slots": "sums of `usages`, made again from them",
+    "segment_paths": "what the faces look things up by: follows from the record, as do the following",
+    "session_ids": "names of sessions in other systems",
+    "session_segments": "where sessions wrote",
 }
 TABLES = re.findall(r"CREATE TABLE (\w+)", SCHEMA)
 RECORD = [name for name in TABLES if name not in NOT_RECORDED and name not in ELSEWHERE]

@@ -57,6 +57,7 @@ def thorough(ledger: Ledger, model: Model, frozen: dict[str, Frozen]) -> None:
     """Everything, recomputed: all rows at once, and the verbs on a sample of turns."""
     _check_rows(ledger, model, frozen)
     _check_contents(ledger, model)
+    _check_faces(ledger, model)
     for turn_id in _sample(model):
         _check_verbs(ledger, model, turn_id, frozen)
     _check_history(ledger, model)
@@ -110,6 +111,25 @@ def _check_contents(ledger: Ledger, model: Model) -> None:
     assert {row[0]: row[1:] for row in compactions} == {
         turn.id: (turn.through, turn.first_kept) for turn in model.turns.values() if turn.through is not None
     }  # I7, I8
+
+
+def _check_faces(ledger: Ledger, model: Model) -> None:
+    """Mnemonic's messages: each session has its thread, and what is being written behind it, without gaps."""
+    ask = ledger.database.ask
+    told: dict[str, list[Line]] = {label: [] for label in model.sessions}
+    for label, sequence, role, content in ask(
+        "SELECT i.session_label, m.sequence, m.role, m.content FROM agent_messages m "
+        "JOIN session_ids i ON i.id = m.session_id ORDER BY 1, 2"
+    ):
+        assert sequence == len(told[label])
+        told[label].append((role, content))
+    live = {label for (label,) in ask("SELECT session_label FROM leases")}
+    for label, session in model.sessions.items():
+        path = [] if session.head is None else model.path(session.head)
+        thread = [(role, content or "") for turn_id in path for role, content in model.turns[turn_id].messages]
+        assert told[label][: len(thread)] == thread
+        assert label in live or len(told[label]) == len(thread)
+    assert ask("SELECT count(*) FROM agent_turns") == [(len(model.turns),)]
 
 
 def _sample(model: Model) -> list[str]:

@@ -156,6 +156,12 @@ MUTANTS = [
         "UPDATE tool_calls SET spawned_session_label = CASE WHEN :label = '' THEN '' END\n",
     ),
     Mutant(
+        "a session that goes on in another segment is looked for in the old one",
+        "store/sql/migrations/20261117_mnemonic.sqlite.sql",
+        "CREATE TRIGGER sessions_pointed AFTER UPDATE OF thread_id ON sessions\nWHEN ",
+        "CREATE TRIGGER sessions_pointed AFTER UPDATE OF thread_id ON sessions\nWHEN OLD.thread_id IS NULL AND ",
+    ),
+    Mutant(
         "the parent's hash is left out of the seal",
         "ledger/append.py",
         "    seq = seal(tx, given, place.parent_hash, now)\n",

@@ -41,6 +41,7 @@ _LOOK: Section = {
     "key": (f"{_HERE}.key", "what a session key means"),
     "sql": (f"{_HERE}.sql", "your own SQL, read-only"),
     "ability": (f"{_HERE}.ability", "tasks, calls and messages in the words of Agent OS"),
+    "face": (f"{_HERE}.face", "the ledger as other systems know it"),
 }
 _CHANGE: Section = {
     "fork": (f"{_HERE}.moves", "a new session at any turn"),

@@ -66,7 +66,7 @@ def place_under(tx: Tx, env: Env, parent_id: str | None, turn_id: str, *, is_ope
     parent = tx.first("parent_facts", id=parent_id)
     if parent is None:
         raise NotFound(f"no turn {parent_id!r}: `ldg tree` shows the turns that there are")
-    root, segment, depth, tokens, system_depth, compaction_depth, parent_hash, has_children, is_inner = parent
+    root, segment, depth, tokens, system_depth, compaction_depth, parent_hash, has_children, is_inner, before = parent
     if parent_hash is None:
         raise TurnIsLive(f"turn {parent_id} is still being written: wait until it is finished")
     if not parent_hash and not is_open:
@@ -75,7 +75,7 @@ def place_under(tx: Tx, env: Env, parent_id: str | None, turn_id: str, *, is_ope
         segment = tx.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
     if not has_children:
         tx.run("mark_parent", id=parent_id)
-    return Place(parent_id, root, segment, depth + 1, parent_hash, tokens, system_depth, compaction_depth)
+    return Place(parent_id, root, segment, depth + 1, parent_hash, tokens, system_depth, compaction_depth, before)
 
 
 def insert_parts(tx: Tx, record: Record | Builder) -> None:

@@ -35,6 +35,7 @@ class Place(Struct, frozen=True):
     parent_tokens: int | None = None
     parent_system_depth: int = 0
     parent_compaction_depth: int = 0
+    messages_before: int = 0
 
 
 class Builder:
@@ -318,6 +319,7 @@ def settle(record: Record, place: Place) -> None:
     turn.segment_id = place.segment_id
     turn.depth = place.depth
     turn.root_id = place.root_id
+    turn.messages_before = place.messages_before
     turn.thread_tokens = rules.thread_total(place.parent_tokens, turn.total_tokens)
     turn.system_depth = place.depth if rules.has_system_prompt(record.messages) else place.parent_system_depth
     turn.compaction_depth = place.depth if turn.turn_type == "compaction" else place.parent_compaction_depth

@@ -174,6 +174,7 @@ class Batch(Tx):
                 turn.thread_tokens,
                 turn.system_depth,
                 turn.compaction_depth,
+                turn.messages_before + len(above.messages),
             )
             if (segment, depth + 1) not in self._places:
                 return place

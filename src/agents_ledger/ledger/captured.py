@@ -105,7 +105,7 @@ def _replace(tx: Tx, env: Env, given: Prepared, parent_id: str | None, *, is_fin
         record.turn.seal_salt = salt
         seal(tx, given, place.parent_hash, env.now(), was_open=True)
     tx.run_all("replace_turn", [record.turn])
-    left = _carry(tx, env, below) if _inherited(record.turn) != _inherited(old) else []
+    left = _carry(tx, env, below) if _inherited(record) != _inherited(kept) else []
     for segment in (*reversed(left), old.segment_id) if moved else reversed(left):
         tx.run("drop_empty_segment", id=segment)
     if moved and old.parent_turn_id is not None:
@@ -166,10 +166,12 @@ def _children(tx: Tx, turn: TurnRow) -> list[str]:
     return [row[0] for row in tx.rows("children", id=turn.id)] if turn.has_children else []
 
 
-def _inherited(turn: TurnRow) -> tuple[object, ...]:
+def _inherited(record: Record) -> tuple[object, ...]:
     """What the place of a turn's children follows from."""
+    turn = record.turn
     return (
         turn.root_id, turn.segment_id, turn.depth, turn.thread_tokens, turn.system_depth, turn.compaction_depth,
+        turn.messages_before + len(record.messages),
     )  # fmt: skip
 
 
@@ -181,7 +183,7 @@ def _carry(tx: Tx, env: Env, turn_ids: list[str]) -> list[int]:
         turn_id = queue.popleft()
         kept, record = read_record(tx, turn_id), read_record(tx, turn_id)
         turn = record.turn
-        before, below, parent_id = _inherited(turn), _children(tx, turn), turn.parent_turn_id
+        before, below, parent_id = _inherited(kept), _children(tx, turn), turn.parent_turn_id
         left.append(turn.segment_id)
         _drop_small_parts(tx, turn.id)
         if record.compaction is not None:
@@ -189,7 +191,7 @@ def _carry(tx: Tx, env: Env, turn_ids: list[str]) -> list[int]:
         _settle(tx, Prepared(record, [], []), place_under(tx, env, parent_id, turn.id, is_open=True), parent_id)
         _renew_parts(tx, kept, record)
         tx.run_all("replace_turn", [turn])
-        if _inherited(turn) != before:
+        if _inherited(record) != before:
             queue += below
     return left
 
@@ -200,7 +202,7 @@ def _same_place(tx: Tx, env: Env, kept: Record, is_final: bool) -> Place:
         return Place(None, turn.root_id, turn.segment_id, turn.depth)
     parent = tx.first("parent_facts", id=turn.parent_turn_id)
     assert parent is not None, "a foreign key keeps it"  # noqa: S101
-    _root, _segment, _depth, tokens, system_depth, compaction_depth, parent_hash, *_ = parent
+    _root, _segment, _depth, tokens, system_depth, compaction_depth, parent_hash, _, _, before = parent
     if is_final and not parent_hash:
         parent_hash = seal_open(tx, env, turn.parent_turn_id)
     return Place(
@@ -212,6 +214,7 @@ def _same_place(tx: Tx, env: Env, kept: Record, is_final: bool) -> Place:
         tokens,
         system_depth,
         compaction_depth,
+        before,
     )
 
 

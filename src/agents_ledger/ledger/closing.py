@@ -58,9 +58,9 @@ def _place_of(tx: Tx, record: Record) -> Place:
         return Place(None, turn.root_id, turn.segment_id, turn.depth)
     parent = tx.first("parent_facts", id=turn.parent_turn_id)
     assert parent is not None, "a foreign key keeps it"  # noqa: S101
-    _, _, _, tokens, system_depth, compaction_depth, parent_hash, _, _ = parent
+    _, _, _, tokens, system_depth, compaction_depth, parent_hash, _, _, before = parent
     where = turn.parent_turn_id, turn.root_id, turn.segment_id, turn.depth
-    return Place(*where, parent_hash, tokens, system_depth, compaction_depth)
+    return Place(*where, parent_hash, tokens, system_depth, compaction_depth, before)
 
 
 def _keep_error(tx: Tx, record: Record, error: str) -> str:

@@ -54,6 +54,7 @@ class _Parent(Struct, frozen=True):
     system: int | None
     compaction: int | None
     seal: int | None
+    messages: int | None  # of the thread, up to the parent
 
 
 class _Sealed(Struct, frozen=True):
@@ -168,8 +169,8 @@ def _check_turns(tx: Tx) -> Iterator[Finding | str]:
 def _sealed(row: tuple[Any, ...]) -> _Sealed:
     turn = TurnRow(*row[:_TURN_FIELDS])
     rest = row[_TURN_FIELDS:]
-    parent = _Parent(*rest[:8])
-    parent_segment, fork_depth, segment_root, children, log_seq = rest[8:]
+    parent = _Parent(*rest[:9])
+    parent_segment, fork_depth, segment_root, children, log_seq = rest[9:]
     return _Sealed(turn, parent, parent_segment, fork_depth, segment_root, bool(children), log_seq)
 
 
@@ -217,6 +218,8 @@ def _check_counters(sealed: _Sealed, record: Record) -> Iterator[str]:
     turn, parent = sealed.turn, sealed.parent
     if turn.thread_tokens != rules.thread_total(parent.tokens, turn.total_tokens):
         yield "thread_tokens is not its parent's plus its own"
+    if turn.messages_before != (parent.messages or 0):
+        yield "messages_before is not its parent's and the parent's own"
     if turn.has_children != int(sealed.has_children):
         yield f"has_children says {turn.has_children}"
     if turn.tool_call_count != len(record.calls):

@@ -50,6 +50,7 @@ class TurnRow(Struct):
     seal_seq: int | None = None
     evidence: str | None = None
     session_label: str | None = None
+    messages_before: int = 0
 
 
 class MessageRow(Struct):

@@ -279,6 +279,10 @@ class PostgresDatabase(Database):
             connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=15)
             connection.execute("SET client_encoding = 'UTF8'")
             connection.execute("SET synchronous_commit = on")
+            # the faces' own names (agent_sessions, events …) are found after the ledger's
+            connection.execute(
+                "SELECT set_config('search_path', current_setting('search_path') || ', mnemonic, events', FALSE)"
+            )
             return connection
 
     @contextmanager

@@ -322,6 +322,9 @@ class SqliteDatabase(Database):
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(BUSY_MS)
+        # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
+        # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute(
             "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; "
             "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"

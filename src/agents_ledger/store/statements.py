@@ -25,6 +25,8 @@ _TABLES: dict[Dialect, str] = {
     "sqlite": r"json_each(\1) AS wanted",
     "postgres": r"json_array_elements_text(CAST(\1 AS JSON)) AS wanted(value)",
 }
+# `FACE(aix.sessions)`: a view of another system, in a schema of its own or under a name with a prefix
+_FACE = re.compile(r"FACE\((\w+)\.(\w+)\)")
 _COMMENT = re.compile(r"--[^\n]*")
 _WORDS = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _TYPES = re.compile(r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)")
@@ -72,6 +74,19 @@ def schema_script(stem: str, dialect: Dialect, folder: Path | None = None) -> st
     return text + ("\n" + own.read_text("utf-8") if own.is_file() else "")
 
 
+def whole_schema(dialect: Dialect) -> str:
+    """The schema as it is now: tables, guards, then the faces."""
+    return schema_script("schema", dialect) + "\n" + schema_script("faces", dialect)
+
+
+def face_name(system: str, table: str, dialect: Dialect) -> str:
+    """What a table of another system is called here."""
+    if dialect == "postgres":
+        return f"{system}.{table}"
+    is_clear = table.startswith("agent_") or table == "events"
+    return table if is_clear else f"{system.removesuffix('s')}_{table}"
+
+
 def sql_folder() -> Path:
     """Where the `.sql` files are."""
     return Path(__file__).with_name("sql")
@@ -103,6 +118,7 @@ def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statem
     sql = " ".join(body.strip().rstrip(";").split())
     used = _PARAM.findall(sql)
     sql = _MEMBERS.sub(_TABLES[dialect], _LIST.sub(_LISTS[dialect], sql))
+    sql = _FACE.sub(lambda found: face_name(found[1], found[2], dialect), sql)
     if dialect == "sqlite":
         return Statement(sql, tuple(dict.fromkeys(used)))
     sql = re.sub(r"CAST\((:\w+) AS TEXT\)", r"CAST(\1 AS VARCHAR)", sql)

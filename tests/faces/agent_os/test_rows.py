@@ -195,13 +195,13 @@ def test_a_fork_goes_on_from_what_it_inherited(ledger: Ledger, speaker: Speaker)
     assert ledger.verify().findings == []
 
 
-def test_a_rewound_task_goes_on_from_there_and_can_be_replayed(ledger: Ledger, speaker: Speaker) -> None:
+def test_a_rewound_task_goes_on_from_there_and_can_go_forward_again(ledger: Ledger, speaker: Speaker) -> None:
     speaker.task()
     for number in (1, 2, 3):
         exchange(speaker, number)
     ledger.rewind("t", turns=2)
     assert speaker.messages() == ["q1", "a1"]
-    ledger.replay("t")
+    ledger.forward("t")
     assert len(speaker.messages()) == 6
     ledger.rewind("t", turns=1)
     exchange(speaker, 4)

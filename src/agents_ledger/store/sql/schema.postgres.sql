@@ -300,3 +300,79 @@ CREATE SCHEMA agent_os;
 CREATE VIEW agent_os.tasks AS SELECT * FROM tasks;
 CREATE VIEW agent_os.calls AS SELECT * FROM calls;
 CREATE VIEW agent_os.messages AS SELECT * FROM task_messages;
+
+-- What the faces look things up by. Nothing of it changes with an ordinary turn.
+CREATE FUNCTION ledger_add_path() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO segment_paths (segment_id, on_segment_id, through)
+    SELECT NEW.id, p.on_segment_id,
+        CASE p.on_segment_id WHEN NEW.parent_segment_id THEN NEW.fork_depth ELSE p.through END
+    FROM segment_paths p WHERE p.segment_id = NEW.parent_segment_id;
+    INSERT INTO segment_paths (segment_id, on_segment_id, through) VALUES (NEW.id, NEW.id, 9223372036854775807);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER segments_path AFTER INSERT ON segments FOR EACH ROW EXECUTE FUNCTION ledger_add_path();
+
+CREATE FUNCTION ledger_drop_path() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM segment_paths WHERE segment_id = OLD.id;
+    DELETE FROM session_segments WHERE segment_id = OLD.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER segments_gone AFTER DELETE ON segments FOR EACH ROW EXECUTE FUNCTION ledger_drop_path();
+
+CREATE FUNCTION ledger_note_segment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM session_segments
+        WHERE session_label = coalesce(NEW.session_label, '') AND segment_id = NEW.segment_id) THEN
+        INSERT INTO session_segments (session_label, segment_id)
+        VALUES (coalesce(NEW.session_label, ''), NEW.segment_id);
+    END IF;
+    IF TG_OP = 'INSERT' AND NEW.seal_seq IS NULL AND NEW.parent_turn_id IS NULL THEN
+        -- a session without a head is where its first turn is being written
+        UPDATE session_ids SET segment_id = NEW.segment_id
+        WHERE session_label = NEW.session_label AND segment_id IS NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE session_ids SET segment_id = NEW.segment_id WHERE segment_id = OLD.segment_id
+            AND (SELECT thread_id FROM sessions WHERE label = session_ids.session_label) = NEW.id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER turns_written AFTER INSERT ON turns FOR EACH ROW EXECUTE FUNCTION ledger_note_segment();
+-- an open turn that its source puts elsewhere
+CREATE TRIGGER turns_carried AFTER UPDATE OF segment_id ON turns
+    FOR EACH ROW WHEN (NEW.segment_id <> OLD.segment_id) EXECUTE FUNCTION ledger_note_segment();
+
+CREATE FUNCTION ledger_name_session(named TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO session_ids (session_label, id) SELECT n.session_label, n.id FROM session_names n
+    WHERE n.session_label = named
+        AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id AND o.session_label <> named)
+    ORDER BY n.rank LIMIT 1
+    ON CONFLICT (session_label) DO UPDATE SET id = excluded.id;
+END $$;
+CREATE FUNCTION ledger_note_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' OR NEW.spawn_tool_call_id IS DISTINCT FROM OLD.spawn_tool_call_id THEN
+        PERFORM ledger_name_session(NEW.label);
+    END IF;
+    IF NEW.thread_id IS NOT NULL THEN
+        UPDATE session_ids SET segment_id = t.segment_id FROM turns t
+        WHERE session_ids.session_label = NEW.label AND t.id = NEW.thread_id
+            AND session_ids.segment_id IS DISTINCT FROM t.segment_id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER sessions_named AFTER INSERT OR UPDATE OF spawn_tool_call_id, thread_id ON sessions
+    FOR EACH ROW EXECUTE FUNCTION ledger_note_session();
+CREATE FUNCTION ledger_note_details() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' AND NEW.parent_call IS NOT NULL
+        OR TG_OP = 'UPDATE' AND NEW.parent_call IS DISTINCT FROM OLD.parent_call THEN
+        PERFORM ledger_name_session(NEW.session_label);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER session_details_put AFTER INSERT OR UPDATE OF parent_call ON session_details
+    FOR EACH ROW EXECUTE FUNCTION ledger_note_details();

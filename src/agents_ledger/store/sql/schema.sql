@@ -82,6 +82,7 @@ CREATE TABLE turns (
     seal_seq INTEGER,                           -- its log entry; 0: read from a source that may go on, not sealed yet
     evidence TEXT,                              -- Added: where it was read, see `captures`
     session_label TEXT,                         -- Added: its home, the session in which it was written first
+    messages_before INTEGER NOT NULL DEFAULT 0, -- Added: messages of its thread before it; `verify` recomputes it
 
     CHECK ((seal_seq IS NULL) = (turn_hash IS NULL)),
     CHECK ((seal_seq IS NULL) = (seal_salt IS NULL)),
@@ -182,7 +183,6 @@ CREATE TABLE tool_calls (
 CREATE UNIQUE INDEX idx_tool_calls_turn ON tool_calls(turn_id, sequence);
 CREATE INDEX idx_tool_calls_spawned ON tool_calls(spawned_session_label)
     WHERE spawned_session_label IS NOT NULL;
-CREATE INDEX idx_tool_calls_native ON tool_calls(native_id) WHERE native_id IS NOT NULL;
 
 -- What a compaction turn summarised. Exactly one row for each.
 CREATE TABLE compactions (
@@ -542,6 +542,53 @@ FROM (SELECT DISTINCT h.session_label, f.root_id FROM session_history h JOIN tur
     JOIN turns t ON t.segment_id = g.id AND t.session_label = r.session_label
     JOIN messages m ON m.turn_id = t.id
 WHERE m.role <> 'tool' AND coalesce(m.source, '') <> 'task';
+
+-- Added: what the faces (faces.sqlite.sql, faces.postgres.sql) look things up by. Kept up by triggers, made again by
+-- anybody who deletes it: no part of the record.
+
+-- For each segment the way from the root to it: every segment on it, and the last depth there that is on it.
+CREATE TABLE segment_paths (
+    segment_id INTEGER NOT NULL,
+    on_segment_id INTEGER NOT NULL,
+    through INTEGER NOT NULL,
+    PRIMARY KEY (segment_id, on_segment_id)
+) WITHOUT ROWID;
+
+CREATE INDEX idx_segment_paths_on ON segment_paths(on_segment_id, through);
+
+-- By which id the other systems know a session, and the segment that its head lies in.
+CREATE TABLE session_ids (
+    session_label TEXT PRIMARY KEY NOT NULL REFERENCES sessions(label),
+    id TEXT NOT NULL UNIQUE,
+    segment_id INTEGER
+) WITHOUT ROWID;
+
+CREATE INDEX idx_session_ids_segment ON session_ids(segment_id) WHERE segment_id IS NOT NULL;
+
+-- The segments that a session has written in; '' stands for turns of no session.
+CREATE TABLE session_segments (
+    session_label TEXT NOT NULL,
+    segment_id INTEGER NOT NULL,
+    PRIMARY KEY (session_label, segment_id)
+) WITHOUT ROWID;
+
+CREATE INDEX idx_session_segments_segment ON session_segments(segment_id);
+
+-- The ids that a session may have there, the best first; the first that no other session has is taken.
+CREATE VIEW session_names AS
+SELECT s.label AS session_label, 1 AS rank,
+    'task-' || coalesce(c.native_id, d.parent_call, s.spawn_tool_call_id) AS id
+FROM sessions s LEFT JOIN tool_calls c ON c.id = s.spawn_tool_call_id
+    LEFT JOIN session_details d ON d.session_label = s.label
+WHERE s.spawn_tool_call_id IS NOT NULL OR d.parent_call IS NOT NULL
+UNION ALL SELECT label, 2, origin_session_id FROM sessions WHERE origin_session_id IS NOT NULL
+UNION ALL SELECT label, 3, label FROM sessions
+UNION ALL SELECT label, 4, 'ledger:' || label FROM sessions;
+
+-- The ids of messages and calls as their agents gave them, else the ledger's own.
+CREATE INDEX idx_messages_face ON messages(coalesce(native_id, id));
+CREATE INDEX idx_tool_calls_face ON tool_calls(coalesce(native_id, id));
+CREATE INDEX idx_usages_message ON usages(message_id) WHERE message_id IS NOT NULL;
 
 -- Added: facts about this ledger itself.
 CREATE TABLE ledger_facts (

@@ -220,3 +220,73 @@ BEGIN SELECT RAISE(ABORT, 'ledger: a save never changes'); END;
 CREATE TRIGGER saves_followed BEFORE UPDATE OF next_id ON saves WHEN OLD.next_id IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'ledger: a save is followed once'); END;
 CREATE TRIGGER saves_kept BEFORE DELETE ON saves BEGIN SELECT RAISE(ABORT, 'ledger: saves are never deleted'); END;
+
+-- What the faces look things up by. Nothing of it changes with an ordinary turn.
+CREATE TRIGGER segments_path AFTER INSERT ON segments
+BEGIN
+    INSERT INTO segment_paths (segment_id, on_segment_id, through)
+    SELECT NEW.id, p.on_segment_id,
+        CASE p.on_segment_id WHEN NEW.parent_segment_id THEN NEW.fork_depth ELSE p.through END
+    FROM segment_paths p WHERE p.segment_id = NEW.parent_segment_id;
+    INSERT INTO segment_paths (segment_id, on_segment_id, through) VALUES (NEW.id, NEW.id, 9223372036854775807);
+END;
+CREATE TRIGGER segments_gone AFTER DELETE ON segments
+BEGIN
+    DELETE FROM segment_paths WHERE segment_id = OLD.id;
+    DELETE FROM session_segments WHERE segment_id = OLD.id;
+END;
+CREATE TRIGGER turns_written AFTER INSERT ON turns WHEN NOT EXISTS (SELECT 1 FROM session_segments
+    WHERE session_label = coalesce(NEW.session_label, '') AND segment_id = NEW.segment_id)
+BEGIN
+    INSERT INTO session_segments (session_label, segment_id) VALUES (coalesce(NEW.session_label, ''), NEW.segment_id);
+END;
+-- a session without a head is where its first turn is being written
+CREATE TRIGGER turns_begun AFTER INSERT ON turns WHEN NEW.seal_seq IS NULL AND NEW.parent_turn_id IS NULL
+BEGIN
+    UPDATE session_ids SET segment_id = NEW.segment_id
+    WHERE session_label = NEW.session_label AND segment_id IS NULL;
+END;
+-- an open turn that its source puts elsewhere
+CREATE TRIGGER turns_carried AFTER UPDATE OF segment_id ON turns WHEN NEW.segment_id <> OLD.segment_id
+BEGIN
+    INSERT INTO session_segments (session_label, segment_id) VALUES (coalesce(NEW.session_label, ''), NEW.segment_id)
+    ON CONFLICT (session_label, segment_id) DO NOTHING;
+    UPDATE session_ids SET segment_id = NEW.segment_id WHERE segment_id = OLD.segment_id
+        AND (SELECT thread_id FROM sessions WHERE label = session_ids.session_label) = NEW.id;
+END;
+CREATE TRIGGER sessions_named AFTER INSERT ON sessions
+BEGIN
+    INSERT INTO session_ids (session_label, id) SELECT n.session_label, n.id FROM session_names n
+    WHERE n.session_label = NEW.label AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id)
+    ORDER BY n.rank LIMIT 1;
+END;
+CREATE TRIGGER sessions_linked AFTER UPDATE OF spawn_tool_call_id ON sessions
+WHEN NEW.spawn_tool_call_id IS NOT OLD.spawn_tool_call_id
+BEGIN
+    UPDATE session_ids SET id = (SELECT n.id FROM session_names n WHERE n.session_label = NEW.label
+        AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id AND o.session_label <> NEW.label)
+        ORDER BY n.rank LIMIT 1)
+    WHERE session_label = NEW.label;
+END;
+CREATE TRIGGER sessions_pointed AFTER UPDATE OF thread_id ON sessions
+WHEN (SELECT segment_id FROM turns WHERE id = NEW.thread_id)
+    IS NOT (SELECT segment_id FROM session_ids WHERE session_label = NEW.label)
+BEGIN
+    UPDATE session_ids SET segment_id = (SELECT segment_id FROM turns WHERE id = NEW.thread_id)
+    WHERE session_label = NEW.label;
+END;
+CREATE TRIGGER session_details_put AFTER INSERT ON session_details WHEN NEW.parent_call IS NOT NULL
+BEGIN
+    UPDATE session_ids SET id = (SELECT n.id FROM session_names n WHERE n.session_label = NEW.session_label
+        AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id AND o.session_label <> NEW.session_label)
+        ORDER BY n.rank LIMIT 1)
+    WHERE session_label = NEW.session_label;
+END;
+CREATE TRIGGER session_details_changed AFTER UPDATE OF parent_call ON session_details
+WHEN NEW.parent_call IS NOT OLD.parent_call
+BEGIN
+    UPDATE session_ids SET id = (SELECT n.id FROM session_names n WHERE n.session_label = NEW.session_label
+        AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id AND o.session_label <> NEW.session_label)
+        ORDER BY n.rank LIMIT 1)
+    WHERE session_label = NEW.session_label;
+END;

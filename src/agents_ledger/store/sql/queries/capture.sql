@@ -221,7 +221,7 @@ ORDER BY d.session_label;
 -- name: calls_by_native
 -- The calls that an agent's own id stands for, in the tree that a session points into.
 SELECT c.id, c.turn_id FROM tool_calls c
-WHERE c.native_id = :native_id
+WHERE coalesce(c.native_id, c.id) = :native_id
     AND c.root_id = (SELECT t.root_id FROM sessions p JOIN turns t ON t.id = p.thread_id WHERE p.label = :parent)
     AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.spawn_tool_call_id = c.id)
 ORDER BY c.turn_id, c.sequence LIMIT 2;

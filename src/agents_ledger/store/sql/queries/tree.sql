@@ -8,7 +8,8 @@ SELECT * FROM turns WHERE id = :id;
 -- What a child inherits from its parent, and whether the parent is the last turn of its segment.
 SELECT p.root_id, p.segment_id, p.depth, p.thread_tokens, p.system_depth, p.compaction_depth, p.turn_hash,
     p.has_children,
-    EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = p.segment_id AND c.depth = p.depth + 1) AS is_inner
+    EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = p.segment_id AND c.depth = p.depth + 1) AS is_inner,
+    p.messages_before + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = p.id), 0) AS messages_after
 FROM turns p WHERE p.id = :id;
 
 -- name: new_segment
@@ -23,13 +24,14 @@ INSERT INTO turns (id, parent_turn_id, turn_type, status, started_at, completed_
     cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens, query_message_ids,
     response_message_id, has_children, tool_call_count, source_event_id, workspace_path, root_id, segment_id,
     depth, thread_tokens, system_depth, compaction_depth, persona_id, system_prompt_hash, thread_key, error,
-    native_id, turn_hash, seal_salt, seal_seq, evidence, session_label)
+    native_id, turn_hash, seal_salt, seal_seq, evidence, session_label, messages_before)
 VALUES (:id, :parent_turn_id, :turn_type, :status, :started_at, :completed_at, :model, :provider, :role,
     :toolset_name, :tools_available, :permissions_granted, :permissions_used, :input_tokens, :output_tokens,
     :cached_input_tokens, :cache_write_tokens, :reasoning_tokens, :total_tokens, :query_message_ids,
     :response_message_id, :has_children, :tool_call_count, :source_event_id, :workspace_path, :root_id,
     :segment_id, :depth, :thread_tokens, :system_depth, :compaction_depth, :persona_id, :system_prompt_hash,
-    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq, :evidence, :session_label);
+    :thread_key, :error, :native_id, :turn_hash, :seal_salt, :seal_seq, :evidence, :session_label,
+    :messages_before);
 
 -- name: mark_parent
 -- A turn that has got a child says so.
@@ -66,7 +68,7 @@ UPDATE turns SET parent_turn_id = :parent_turn_id, turn_type = :turn_type, statu
     segment_id = :segment_id, depth = :depth, thread_tokens = :thread_tokens, system_depth = :system_depth,
     compaction_depth = :compaction_depth, persona_id = :persona_id, system_prompt_hash = :system_prompt_hash,
     thread_key = :thread_key, error = :error, native_id = :native_id, turn_hash = :turn_hash,
-    seal_salt = :seal_salt, seal_seq = :seal_seq, evidence = :evidence
+    seal_salt = :seal_salt, seal_seq = :seal_seq, evidence = :evidence, messages_before = :messages_before
 WHERE id = :id AND seal_seq = 0;
 
 -- name: drop_empty_segment

@@ -5,6 +5,8 @@
 SELECT t.*, p.turn_hash AS parent_hash, p.depth AS parent_depth,
     p.segment_id AS parent_segment, p.root_id AS parent_root, p.thread_tokens AS parent_tokens,
     p.system_depth AS parent_system, p.compaction_depth AS parent_compaction, p.seal_seq AS parent_seal,
+    p.messages_before + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = p.id), 0)
+        AS parent_messages,
     g.parent_segment_id, g.fork_depth, g.root_id AS segment_root,
     EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = t.segment_id AND c.depth = t.depth + 1)
         OR EXISTS (SELECT 1 FROM segments f WHERE f.parent_segment_id = t.segment_id AND f.fork_depth = t.depth)

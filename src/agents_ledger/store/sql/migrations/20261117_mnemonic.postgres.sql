@@ -1,0 +1,412 @@
+ALTER TABLE turns DISABLE TRIGGER turns_guard;
+WITH RECURSIVE counted AS MATERIALIZED (
+    SELECT id, segment_id, depth, n, sum(n) OVER (PARTITION BY segment_id ORDER BY depth) AS through
+    FROM (SELECT t.id, t.segment_id, t.depth,
+              (SELECT count(*) FROM messages m WHERE m.turn_id = t.id) AS n FROM turns t) AS each_turn),
+base(segment_id, before) AS (
+    SELECT id, CAST(0 AS BIGINT) FROM segments WHERE parent_segment_id IS NULL
+    UNION ALL
+    SELECT s.id, CAST(b.before + c.through AS BIGINT) FROM base b JOIN segments s ON s.parent_segment_id = b.segment_id
+        JOIN counted c ON c.segment_id = s.parent_segment_id AND c.depth = s.fork_depth)
+UPDATE turns SET messages_before = place.before
+FROM (SELECT c.id, b.before + c.through - c.n AS before FROM counted c JOIN base b ON b.segment_id = c.segment_id) AS place
+WHERE place.id = turns.id;
+ALTER TABLE turns ENABLE TRIGGER turns_guard;
+
+-- What the faces look things up by. Nothing of it changes with an ordinary turn.
+CREATE FUNCTION ledger_add_path() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO segment_paths (segment_id, on_segment_id, through)
+    SELECT NEW.id, p.on_segment_id,
+        CASE p.on_segment_id WHEN NEW.parent_segment_id THEN NEW.fork_depth ELSE p.through END
+    FROM segment_paths p WHERE p.segment_id = NEW.parent_segment_id;
+    INSERT INTO segment_paths (segment_id, on_segment_id, through) VALUES (NEW.id, NEW.id, 9223372036854775807);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER segments_path AFTER INSERT ON segments FOR EACH ROW EXECUTE FUNCTION ledger_add_path();
+
+CREATE FUNCTION ledger_drop_path() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM segment_paths WHERE segment_id = OLD.id;
+    DELETE FROM session_segments WHERE segment_id = OLD.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER segments_gone AFTER DELETE ON segments FOR EACH ROW EXECUTE FUNCTION ledger_drop_path();
+
+CREATE FUNCTION ledger_note_segment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM session_segments
+        WHERE session_label = coalesce(NEW.session_label, '') AND segment_id = NEW.segment_id) THEN
+        INSERT INTO session_segments (session_label, segment_id)
+        VALUES (coalesce(NEW.session_label, ''), NEW.segment_id);
+    END IF;
+    IF TG_OP = 'INSERT' AND NEW.seal_seq IS NULL AND NEW.parent_turn_id IS NULL THEN
+        -- a session without a head is where its first turn is being written
+        UPDATE session_ids SET segment_id = NEW.segment_id
+        WHERE session_label = NEW.session_label AND segment_id IS NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE session_ids SET segment_id = NEW.segment_id WHERE segment_id = OLD.segment_id
+            AND (SELECT thread_id FROM sessions WHERE label = session_ids.session_label) = NEW.id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER turns_written AFTER INSERT ON turns FOR EACH ROW EXECUTE FUNCTION ledger_note_segment();
+-- an open turn that its source puts elsewhere
+CREATE TRIGGER turns_carried AFTER UPDATE OF segment_id ON turns
+    FOR EACH ROW WHEN (NEW.segment_id <> OLD.segment_id) EXECUTE FUNCTION ledger_note_segment();
+
+CREATE FUNCTION ledger_name_session(named TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO session_ids (session_label, id) SELECT n.session_label, n.id FROM session_names n
+    WHERE n.session_label = named
+        AND NOT EXISTS (SELECT 1 FROM session_ids o WHERE o.id = n.id AND o.session_label <> named)
+    ORDER BY n.rank LIMIT 1
+    ON CONFLICT (session_label) DO UPDATE SET id = excluded.id;
+END $$;
+CREATE FUNCTION ledger_note_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' OR NEW.spawn_tool_call_id IS DISTINCT FROM OLD.spawn_tool_call_id THEN
+        PERFORM ledger_name_session(NEW.label);
+    END IF;
+    IF NEW.thread_id IS NOT NULL THEN
+        UPDATE session_ids SET segment_id = t.segment_id FROM turns t
+        WHERE session_ids.session_label = NEW.label AND t.id = NEW.thread_id
+            AND session_ids.segment_id IS DISTINCT FROM t.segment_id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER sessions_named AFTER INSERT OR UPDATE OF spawn_tool_call_id, thread_id ON sessions
+    FOR EACH ROW EXECUTE FUNCTION ledger_note_session();
+CREATE FUNCTION ledger_note_details() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' AND NEW.parent_call IS NOT NULL
+        OR TG_OP = 'UPDATE' AND NEW.parent_call IS DISTINCT FROM OLD.parent_call THEN
+        PERFORM ledger_name_session(NEW.session_label);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER session_details_put AFTER INSERT OR UPDATE OF parent_call ON session_details
+    FOR EACH ROW EXECUTE FUNCTION ledger_note_details();
+
+-- The faces: what other systems call the same rows, as views in schemas of their own, under the original names. They
+-- hold no data. `SET search_path = mnemonic, public` lets Mnemonic's queries run as they are.
+
+CREATE SCHEMA IF NOT EXISTS faces;      -- what the others are made of
+CREATE SCHEMA IF NOT EXISTS mnemonic;
+CREATE SCHEMA IF NOT EXISTS events;
+CREATE SCHEMA IF NOT EXISTS aix;
+
+-- A field of a JSON text. What no reader of this server takes apart (NUL inside, nested too deep) has none.
+CREATE FUNCTION faces.field(given TEXT, VARIADIC way TEXT[]) RETURNS TEXT
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF given IS NULL OR strpos(given, '"' || way[1] || '":') = 0 THEN
+        RETURN NULL;
+    END IF;
+    RETURN given::JSON #>> way;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION faces.number(given TEXT, VARIADIC way TEXT[]) RETURNS BIGINT LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN found ~ '^-?[0-9]{1,18}$' THEN found::BIGINT END FROM faces.field(given, VARIADIC way) AS found
+$$;
+CREATE FUNCTION faces.flag(given TEXT, VARIADIC way TEXT[]) RETURNS INTEGER LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE faces.field(given, VARIADIC way) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END
+$$;
+
+-- How far each session's conversation goes: to its head, or to what is being written right behind it.
+CREATE VIEW faces.heads AS
+SELECT i.id, i.session_label, i.segment_id, h.depth + CAST(EXISTS (
+        SELECT 1 FROM leases l JOIN turns v ON v.id = l.turn_id
+        WHERE l.session_label = s.label AND v.segment_id = i.segment_id AND v.depth = h.depth + 1) AS INTEGER) AS depth
+FROM session_ids i JOIN sessions s ON s.label = i.session_label JOIN turns h
+    ON h.id = coalesce(s.thread_id, (SELECT max(l.turn_id) FROM leases l WHERE l.session_label = s.label));
+
+-- A session with its head and what its source says of it.
+CREATE VIEW faces.sessions AS
+SELECT i.id, s.label, i.segment_id, coalesce(s.origin, 'ledger') AS source, s.created_at, s.updated_at, s.is_subagent,
+    s.parent_session_label, s.spawn_tool_call_id, s.task_description, s.task_status, d.parent_call, d.task,
+    d.task_status AS told_status, d.title, d.channel, d.extra, h.id AS head_id, h.parent_turn_id, h.model,
+    h.depth, h.completed_at,
+    h.tool_call_count > 0 OR coalesce(h.tools_available, '[]') <> '[]' AS has_tools,
+    coalesce(d.project, h.workspace_path) AS workspace_path,
+    rtrim(replace(coalesce(d.project, h.workspace_path), '\', '/'), '/') AS folder
+FROM session_ids i JOIN sessions s ON s.label = i.session_label
+    LEFT JOIN turns h ON h.id = s.thread_id
+    LEFT JOIN session_details d ON d.session_label = s.label;
+
+-- Mnemonic's Agents Ledger (seed 000).
+CREATE VIEW mnemonic.agent_sessions AS
+SELECT s.id, s.source,
+    coalesce(s.model, (SELECT t.model FROM turns t WHERE t.id = s.parent_turn_id),
+        faces.field(s.extra, 'entry', 'model'), faces.field(s.extra, 'modelConfig', 'modelName')) AS model,
+    substring(s.folder FROM '[^/]*$') AS project,
+    s.created_at,
+    coalesce((SELECT t.messages_before
+            + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = t.id), 0)
+        FROM turns t WHERE t.segment_id = s.segment_id AND t.depth = coalesce(s.depth, 0) + CAST(EXISTS (
+            SELECT 1 FROM leases l JOIN turns v ON v.id = l.turn_id
+            WHERE l.session_label = s.label AND v.segment_id = s.segment_id
+                AND v.depth = coalesce(s.depth, 0) + 1) AS INTEGER)), 0)
+        AS message_count,
+    parent.id AS parent_session_id,
+    coalesce((SELECT coalesce(m.native_id, m.id) FROM messages m WHERE m.id = c.message_id),
+        faces.field(s.extra, 'parentMessageId'), faces.field(s.extra, 'entry', 'parentMessageId')) AS parent_message_id,
+    coalesce(c.native_id, s.parent_call, s.spawn_tool_call_id) AS tool_call_id,
+    coalesce(s.task_description, s.task) AS task_description,
+    coalesce(s.task_status, s.told_status, c.status) AS task_status,
+    s.is_subagent,
+    coalesce(faces.number(s.extra, 'contextTokenLimit'), faces.number(s.extra, 'entry', 'contextTokenLimit'))
+        AS context_token_limit,
+    coalesce(faces.number(s.extra, 'contextTokensUsed'), faces.number(s.extra, 'entry', 'contextTokensUsed'),
+        (SELECT coalesce(u.input_tokens, 0) + coalesce(u.cached_input_tokens, 0) + coalesce(u.cache_write_tokens, 0)
+            + coalesce(u.output_tokens, 0) FROM usages u WHERE u.turn_id = s.head_id ORDER BY u.sequence DESC LIMIT 1))
+        AS context_tokens_used,
+    coalesce(faces.flag(s.extra, 'isAgentic'), faces.flag(s.extra, 'entry', 'isAgentic'),
+        CASE WHEN s.source NOT IN ('cursor', 'ledger') OR s.has_tools THEN 1 ELSE 0 END) AS is_agentic,
+    coalesce(faces.field(s.extra, 'forceMode'), faces.field(s.extra, 'entry', 'forceMode')) AS force_mode,
+    s.workspace_path
+FROM faces.sessions s LEFT JOIN session_ids parent ON parent.session_label = s.parent_session_label
+    LEFT JOIN tool_calls c ON c.id = s.spawn_tool_call_id;
+
+-- A message, wherever it is. Cursor's metadata stays as it is, with what the ledger keeps elsewhere put back; for other
+-- agents the same words are filled from the ledger's own rows.
+CREATE VIEW faces.messages AS
+SELECT coalesce(m.native_id, m.id) AS id, t.segment_id, t.depth, m.role, coalesce(m.content, '') AS content,
+    t.messages_before + m.sequence AS sequence, m.created_at AS timestamp,
+    faces.field(m.metadata_json, 'checkpointId') AS checkpoint_id,
+    coalesce(faces.flag(m.metadata_json, 'isAgentic'),
+        CASE WHEN t.tool_call_count > 0 OR coalesce(t.tools_available, '[]') <> '[]' THEN 1 ELSE 0 END) AS is_agentic,
+    coalesce(faces.flag(m.metadata_json, 'isPlanExecution'), 0) AS is_plan_execution,
+    m.context_json,
+    coalesce(faces.field(m.context_json, 'cursorRules'), faces.field(m.metadata_json, 'activeRules'))
+        AS cursor_rules_json,
+    CASE WHEN m.metadata_json LIKE '%"bubbleId":%' THEN
+        substr(m.metadata_json, 1, length(m.metadata_json) - 1)
+        || CASE WHEN m.thinking IS NULL THEN '' ELSE ',"thinking":{"text":' || to_json(m.thinking)::TEXT || '}' END
+        || coalesce((SELECT ',"lints":' || json_agg(json_build_object('path', l.file_path, 'message', l.message,
+            'source', l.lint_source, 'severity', l.severity, 'line', l.start_line, 'column',
+            l.start_col) ORDER BY l.id)::TEXT
+        FROM message_lints l WHERE l.message_id = m.id HAVING count(*) > 0), '')
+        || CASE WHEN m.context_json LIKE '{"%' THEN ',' || substr(m.context_json, 2) ELSE '}' END
+    ELSE
+        nullif('{' || substr(
+            CASE WHEN m.thinking IS NULL THEN '' ELSE ',"thinking":{"text":' || to_json(m.thinking)::TEXT || '}' END
+            || coalesce((SELECT ',"relevantFiles":' || json_agg(f.file_path ORDER BY f.id)::TEXT 
+            FROM message_files f WHERE f.message_id = m.id HAVING count(*) > 0), '')
+            || coalesce((SELECT ',"lints":' || json_agg(json_build_object('path', l.file_path, 'message', l.message,
+            'source', l.lint_source, 'severity', l.severity, 'line', l.start_line, 'column',
+            l.start_col) ORDER BY l.id)::TEXT
+        FROM message_lints l WHERE l.message_id = m.id HAVING count(*) > 0), '')
+            || coalesce((SELECT ',"tokenCount":{"inputTokens":' || coalesce(sum(u.input_tokens), 0)
+                || ',"outputTokens":' || coalesce(sum(u.output_tokens), 0) || '}'
+                FROM usages u WHERE u.message_id = m.id HAVING count(*) > 0), '')
+            || CASE WHEN m.metadata_json LIKE '{"%' THEN ',' || substr(m.metadata_json, 2, length(m.metadata_json) - 2)
+                WHEN m.metadata_json NOT IN ('{}', 'null') THEN ',"metadata":' || m.metadata_json ELSE '' END, 2)
+            || '}', '{}')
+    END AS metadata_json
+FROM turns t JOIN messages m ON m.turn_id = t.id;
+
+-- Each session has its whole conversation, from the root to its head (or to what is being written): what a fork shares
+-- with its origin is in both. What no session's thread has any more has no session_id.
+CREATE VIEW mnemonic.agent_messages AS
+SELECT m.id, i.id AS session_id, m.role, m.content, m.sequence, m.timestamp, m.checkpoint_id,
+    m.is_agentic, m.is_plan_execution, m.context_json, m.cursor_rules_json, m.metadata_json
+FROM faces.heads i JOIN segment_paths p ON p.segment_id = i.segment_id
+    JOIN faces.messages m ON m.segment_id = p.on_segment_id AND m.depth <= least(p.through, i.depth)
+UNION ALL
+SELECT m.id, CAST(NULL AS TEXT), m.role, m.content, m.sequence, m.timestamp, m.checkpoint_id,
+    m.is_agentic, m.is_plan_execution, m.context_json, m.cursor_rules_json, m.metadata_json
+FROM faces.messages m WHERE
+    NOT EXISTS (SELECT 1 FROM segment_paths p JOIN faces.heads i ON i.segment_id = p.segment_id
+        WHERE p.on_segment_id = m.segment_id AND p.through >= m.depth AND i.depth >= m.depth);
+
+-- One row a turn, in the session that it was written in; what led to it is found by parent_turn_id, over all forks.
+-- The id is the ledger's own: an id made of the answer's would change while the answer is being written.
+CREATE VIEW mnemonic.agent_turns AS
+SELECT t.id, i.id AS session_id, t.parent_turn_id,
+    (SELECT coalesce(json_agg(coalesce(m.native_id, m.id)
+            ORDER BY m.sequence)::TEXT, '[]')
+        FROM json_array_elements_text(t.query_message_ids::JSON) AS e(value)
+            JOIN messages m ON m.id = e.value) AS query_message_ids,
+    (SELECT coalesce(m.native_id, m.id) FROM messages m WHERE m.id = t.response_message_id) AS response_message_id,
+    t.model, t.total_tokens AS token_count, coalesce(t.completed_at, t.started_at) AS timestamp, t.has_children,
+    t.tool_call_count
+FROM session_segments w JOIN turns t ON t.segment_id = w.segment_id AND coalesce(t.session_label, '') = w.session_label
+    LEFT JOIN session_ids i ON i.session_label = w.session_label;
+
+CREATE VIEW faces.tool_calls AS
+SELECT coalesce(c.native_id, c.id) AS id, t.segment_id, t.depth,
+    (SELECT coalesce(m.native_id, m.id) FROM messages m WHERE m.id = c.message_id) AS message_id,
+    c.tool_name,
+    c.sequence - 1 - coalesce((SELECT o.sequence FROM tool_calls o WHERE o.turn_id = c.turn_id
+            AND o.sequence < c.sequence AND o.message_id IS DISTINCT FROM c.message_id
+        ORDER BY o.sequence DESC LIMIT 1), -1) AS tool_number,
+    c.params_json,
+    CASE WHEN c.result_json IS NULL AND c.error IS NOT NULL THEN json_build_object('error', c.error)::TEXT
+        ELSE c.result_json END AS result_json,
+    c.status,
+    coalesce((SELECT k.id FROM sessions child JOIN session_ids k ON k.session_label = child.label
+            WHERE child.spawn_tool_call_id = c.id),
+        (SELECT k.id FROM session_ids k WHERE k.session_label = c.spawned_session_label)) AS child_session_id,
+    c.started_at, c.completed_at
+FROM turns t JOIN tool_calls c ON c.turn_id = t.id;
+
+-- As agent_messages: each session has all calls of its conversation.
+CREATE VIEW mnemonic.agent_tool_calls AS
+SELECT c.id, c.message_id, i.id AS session_id, c.tool_name, c.tool_number, c.params_json, c.result_json, c.status,
+    c.child_session_id, c.started_at, c.completed_at
+FROM faces.heads i JOIN segment_paths p ON p.segment_id = i.segment_id
+    JOIN faces.tool_calls c ON c.segment_id = p.on_segment_id AND c.depth <= least(p.through, i.depth)
+UNION ALL
+SELECT c.id, c.message_id, CAST(NULL AS TEXT), c.tool_name, c.tool_number, c.params_json, c.result_json, c.status,
+    c.child_session_id, c.started_at, c.completed_at
+FROM faces.tool_calls c WHERE
+    NOT EXISTS (SELECT 1 FROM segment_paths p JOIN faces.heads i ON i.segment_id = p.segment_id
+        WHERE p.on_segment_id = c.segment_id AND p.through >= c.depth AND i.depth >= c.depth);
+
+-- What programs put into people's messages and models into their answers: a block from one mark to the other, or a
+-- mark alone. (Messages that are injected as a whole are known by their `source` already.)
+CREATE VIEW faces.injected_marks AS
+SELECT * FROM (VALUES
+    (1, 'user', '<system-reminder>', '</system-reminder>'), (2, 'user', '<ide_opened_file>', '</ide_opened_file>'),
+    (3, 'user', '<ide_selection>', '</ide_selection>'), (4, 'user', '<ide_diagnostics>', '</ide_diagnostics>'),
+    (5, 'user', '<command-message>', '</command-message>'), (6, 'user', '<command-name>', NULL),
+    (7, 'user', '</command-name>', NULL), (8, 'user', '<command-args>', NULL), (9, 'user', '</command-args>', NULL),
+    (10, 'user', '<local-command-stdout>', '</local-command-stdout>'),
+    (11, 'user', '<local-command-stderr>', '</local-command-stderr>'),
+    (12, 'user', '<local-command-caveat>', '</local-command-caveat>'),
+    (13, 'user', '<bash-stdout>', '</bash-stdout>'), (14, 'user', '<bash-stderr>', '</bash-stderr>'),
+    (15, 'user', '<bash-input>', '</bash-input>'),
+    (16, 'user', '<user-prompt-submit-hook>', '</user-prompt-submit-hook>'),
+    (17, 'user', '<session-start-hook>', '</session-start-hook>'),
+    (18, 'user', '<task-notification>', '</task-notification>'),
+    (19, 'user', '<environment_context>', '</environment_context>'),
+    (20, 'user', '<user_instructions>', '</user_instructions>'),
+    (21, 'user', '# AGENTS.md instructions', '</INSTRUCTIONS>'),
+    (22, 'user', '# Context from my IDE setup:', '## My request for Codex:'),
+    (23, 'user', '<permissions instructions>', '</permissions instructions>'), (24, 'user', '<skill>', '</skill>'),
+    (25, 'user', '<skills_instructions>', '</skills_instructions>'),
+    (26, 'user', '<turn_aborted>', '</turn_aborted>'),
+    (27, 'user', '<subagent_notification>', '</subagent_notification>'),
+    (28, 'user', '<user_shell_command>', '</user_shell_command>'), (29, 'user', '<model_switch>', '</model_switch>'),
+    (30, 'user', '<goal_context>', '</goal_context>'), (31, 'user', '<user_query>', NULL),
+    (32, 'user', '</user_query>', NULL), (33, 'user', '<timestamp>', '</timestamp>'),
+    (34, 'user', '<attached_files>', '</attached_files>'),
+    (35, 'user', '<open_and_recently_viewed_files>', '</open_and_recently_viewed_files>'),
+    (36, 'user', '<user_info>', '</user_info>'), (37, 'user', '<git_status>', '</git_status>'),
+    (38, 'user', '<project_layout>', '</project_layout>'), (39, 'user', '<rules>', '</rules>'),
+    (40, 'user', '<agent_transcripts>', '</agent_transcripts>'),
+    (41, 'user', '<additional_data>', '</additional_data>'), (42, 'user', '<linter_errors>', '</linter_errors>'),
+    (43, 'user', '<system_notification>', '</system_notification>'), (44, 'user', '<file name=', '</file>'),
+    (45, 'user', '<image ', '</image>'), (46, 'user', '[message_id:', ']'),
+    (47, 'user', 'Conversation info (untrusted metadata):' || chr(10) || '```json', '```'),
+    (48, 'user', 'Sender (untrusted metadata):' || chr(10) || '```json', '```'),
+    (49, 'assistant', '<function_calls>', '</function_calls>'),
+    (50, 'assistant', '<function_results>', '</function_results>'), (51, 'assistant', '<invoke ', '</invoke>'),
+    (52, 'assistant', '<tool_call>', '</tool_call>'), (53, 'assistant', '<tool_use>', '</tool_use>'),
+    (54, 'assistant', '<tool_result>', '</tool_result>'), (55, 'assistant', '<tool_response>', '</tool_response>'),
+    (56, 'assistant', '<thinking>', '</thinking>'), (57, 'assistant', '<think>', '</think>')
+) AS marks(n, role, opening, closing);
+
+-- A text without those of a role. Most texts have none, which is seen at once.
+CREATE FUNCTION events.stripped(given TEXT, by TEXT) RETURNS TEXT LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    kept TEXT := coalesce(given, '');
+    mark RECORD;
+    at INTEGER;
+    size INTEGER;
+    removed INTEGER := 0;
+BEGIN
+    IF kept ~ (CASE by WHEN 'user' THEN '<|\[message_id:|# AGENTS\.md|# Context from|\(untrusted'
+        ELSE '</function_|</invoke>|</tool_|</think' END) THEN
+        FOR mark IN SELECT opening, closing FROM faces.injected_marks WHERE role = by ORDER BY n LOOP
+            LOOP
+                at := strpos(kept, mark.opening);
+                EXIT WHEN at = 0 OR removed >= 500;
+                size := CASE WHEN mark.closing IS NULL THEN length(mark.opening)
+                    ELSE nullif(strpos(substr(kept, at + length(mark.opening)), mark.closing), 0)
+                        + length(mark.opening) + length(mark.closing) - 1 END;
+                EXIT WHEN size IS NULL;
+                kept := substr(kept, 1, at - 1) || substr(kept, at + size);
+                removed := removed + 1;
+            END LOOP;
+        END LOOP;
+    END IF;
+    RETURN trim(E' \t\n\r' FROM kept);
+END $$;
+
+-- What somebody asked (not: what a program put in), and what was answered in words.
+CREATE VIEW faces.questions AS
+SELECT id, turn_id, sequence, content FROM messages
+WHERE role = 'user' AND coalesce(source, 'human') NOT IN ('context', 'event');
+CREATE VIEW faces.answers AS
+SELECT id, turn_id, sequence, content FROM messages WHERE role = 'assistant' AND coalesce(content, '') <> '';
+
+CREATE VIEW faces.spoken AS
+SELECT m.id, i.id AS thread_id, t.id AS turn_id, coalesce(s.origin, 'ledger') AS source, d.channel,
+    'user' AS role, m.content AS words, m.created_at AS timestamp, CAST(NULL AS TEXT) AS model,
+    EXISTS (SELECT 1 FROM faces.questions x WHERE x.turn_id = t.id AND x.sequence > m.sequence) AS has_more
+FROM session_ids i JOIN sessions s ON s.label = i.session_label
+    LEFT JOIN session_details d ON d.session_label = s.label
+    JOIN session_segments w ON w.session_label = i.session_label
+    JOIN turns t ON t.segment_id = w.segment_id AND t.session_label = w.session_label
+    JOIN messages m ON m.turn_id = t.id
+        AND m.id = (SELECT x.id FROM faces.questions x WHERE x.turn_id = t.id ORDER BY x.sequence LIMIT 1)
+UNION ALL
+SELECT m.id, i.id, t.id, coalesce(s.origin, 'ledger'), d.channel, 'assistant', m.content, m.created_at, t.model, FALSE
+FROM session_ids i JOIN sessions s ON s.label = i.session_label
+    LEFT JOIN session_details d ON d.session_label = s.label
+    JOIN session_segments w ON w.session_label = i.session_label
+    JOIN turns t ON t.segment_id = w.segment_id AND t.session_label = w.session_label
+    JOIN messages m ON m.turn_id = t.id
+        AND m.id = (SELECT x.id FROM faces.answers x WHERE x.turn_id = t.id ORDER BY x.sequence DESC LIMIT 1);
+
+-- Mnemonic's Events Ledger: what was asked and what was answered, one event each for a turn, in the session that it
+-- was written in. A plain SQL client sees the words without what programs put around them.
+CREATE VIEW events.events AS
+SELECT e.id, e.thread_id, e.turn_id, e.source, e.channel, e.role,
+    events.stripped(CASE WHEN e.has_more THEN (SELECT string_agg(x.content, E'\n\n' ORDER BY x.sequence)
+        FROM faces.questions x WHERE x.turn_id = e.turn_id) ELSE e.words END, e.role) AS content,
+    e.timestamp, e.model
+FROM faces.spoken e;
+
+CREATE VIEW events.threads AS
+SELECT s.id, s.source, s.channel, s.title,
+    substring(s.folder FROM '[^/]*$') AS project,
+    parent.id AS parent_thread_id, s.is_subagent, s.created_at, coalesce(s.completed_at, s.updated_at) AS updated_at,
+    (SELECT coalesce(sum(CAST(EXISTS (SELECT 1 FROM faces.questions x WHERE x.turn_id = t.id) AS INTEGER)
+            + CAST(EXISTS (SELECT 1 FROM faces.answers x WHERE x.turn_id = t.id) AS INTEGER)), 0)
+        FROM session_segments w JOIN turns t ON t.segment_id = w.segment_id AND t.session_label = w.session_label
+        WHERE w.session_label = s.label) AS event_count
+FROM faces.sessions s LEFT JOIN session_ids parent ON parent.session_label = s.parent_session_label;
+
+-- AIX (seed 002).
+CREATE VIEW aix.sessions AS
+SELECT a.id, a.source, a.project, a.model, a.created_at, a.message_count,
+    coalesce((SELECT d.title FROM session_details d WHERE d.session_label = i.session_label),
+        (SELECT k.summary FROM sessions s JOIN turns h ON h.id = s.thread_id
+            JOIN segment_paths p ON p.segment_id = i.segment_id
+            JOIN turns t ON t.segment_id = p.on_segment_id AND t.depth = h.compaction_depth AND t.depth <= p.through
+            JOIN compactions k ON k.turn_id = t.id WHERE s.label = i.session_label)) AS summary,
+    (SELECT d.extra FROM session_details d WHERE d.session_label = i.session_label) AS raw_json,
+    a.parent_session_id, a.parent_message_id, a.tool_call_id, a.task_description, a.task_status, a.is_subagent,
+    a.context_token_limit, a.context_tokens_used, a.is_agentic, a.force_mode, a.workspace_path
+FROM mnemonic.agent_sessions a JOIN session_ids i ON i.id = a.id;
+
+CREATE VIEW aix.messages AS
+SELECT id, session_id, role, content, sequence, timestamp, checkpoint_id, is_agentic, is_plan_execution, context_json,
+    cursor_rules_json, metadata_json AS raw_json
+FROM mnemonic.agent_messages;
+
+CREATE VIEW aix.turns AS
+SELECT id, session_id, parent_turn_id, query_message_ids, response_message_id, model, token_count, timestamp,
+    has_children, tool_call_count
+FROM mnemonic.agent_turns;
+
+CREATE VIEW aix.tool_calls AS
+SELECT id, message_id, session_id, tool_name, tool_number, params_json, result_json, status, child_session_id,
+    started_at, completed_at
+FROM mnemonic.agent_tool_calls;
