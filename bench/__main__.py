@@ -21,6 +21,7 @@ from bench.capture import capture_rows, large_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.faces import face_rows
 from bench.figures import Figure, Row, Setup, machine_factor
+from bench.fork_native import native_rows
 from bench.many_files import many_rows
 from bench.pages import page_rows
 from bench.quality import quality_rows
@@ -38,6 +39,7 @@ FIGURES: dict[str, Figure] = {
     "depth": depth_rows,
     "tree-bytes": bytes_rows,
     "fork": fork_rows,
+    "fork-native": native_rows,
     "ancestry": ancestry_rows,
     "including": wide_rows,
     "pages": page_rows,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
@@ -82,7 +83,7 @@ def _anthropic_items(message: Json) -> Iterator[Item]:
             case "tool_result":
                 yield Item("tool", "result", _text(block.get("content")), id=block["tool_use_id"])
             case "image":
-                yield Item(role, "image")
+                yield Item(role, "image", _picture(block))
             case _:
                 yield Item(role, "other", json.dumps(block))
 
@@ -96,7 +97,7 @@ def _chat_items(message: Json) -> Iterator[Item]:
         yield Item(role, "thinking", thought)
     content = message.get("content") or []
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-        yield Item(role, "text", block["text"]) if block["type"] == "text" else Item(role, "image")
+        yield Item(role, "text", block["text"]) if block["type"] == "text" else Item(role, "image", _picture(block))
     for call in message.get("tool_calls") or []:
         yield Item(role, "call", call["function"]["arguments"], call["function"]["name"], call["id"])
 
@@ -106,7 +107,7 @@ def _responses_items(message: Json) -> Iterator[Item]:
         case "message":
             role, content = message["role"], message["content"]
             for block in [{"text": content}] if isinstance(content, str) else content:
-                yield Item(role, "text", block["text"]) if "text" in block else Item(role, "image")
+                yield Item(role, "text", block["text"]) if "text" in block else Item(role, "image", _picture(block))
         case "reasoning":
             yield Item("assistant", "thinking", _text(message.get("summary")))
         case "function_call":
@@ -120,5 +121,12 @@ def _responses_items(message: Json) -> Iterator[Item]:
 def _text(content: Any) -> str:
     """The text of a prompt or a result, which may be a text or a list of blocks."""
     if isinstance(content, list):
-        return "\n".join(block["text"] if "text" in block else f"[{block.get('type')}]" for block in content)
+        return "\n".join(block["text"] if "text" in block else _picture(block) for block in content)
     return content or ""
+
+
+def _picture(block: Json) -> str:
+    """What stands for a picture: the same for the same bytes, whichever API carries them."""
+    source, address = block.get("source") or {}, block.get("image_url")
+    data = source.get("data") or (address.get("url") if isinstance(address, dict) else address) or ""
+    return f"[image {sha256(data.rpartition(',')[2].encode()).hexdigest()[:12]}]" if data else f"[{block.get('type')}]"

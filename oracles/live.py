@@ -49,9 +49,9 @@ class LiveAgent(ABC):
         self._fork_of: str | None = None
         self._prepare()
 
-    def ask(self, prompt: str, *steps: Json) -> Path:
-        """Asks one thing and waits for the answer; gives the session's file."""
-        command = self._command(script(prompt, *steps))
+    def ask(self, prompt: str, *steps: Json, image: Path | None = None) -> Path:
+        """Asks one thing, perhaps with a picture, and waits for the answer; gives the session's file."""
+        command = self._command(script(prompt, *steps), image)
         return self._noted(self.box.run(command, self._variables()))
 
     def ask_and_kill(self, prompt: str, *steps: Json) -> Path:
@@ -75,7 +75,7 @@ class LiveAgent(ABC):
         """Writes the settings into the home."""
 
     @abstractmethod
-    def _command(self, prompt: str) -> list[str]:
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
         """How the next prompt is asked."""
 
     @abstractmethod
@@ -107,7 +107,8 @@ class Claude(LiveAgent):
     def _prepare(self) -> None:
         self._next = str(uuid4())
 
-    def _command(self, prompt: str) -> list[str]:
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "headless, it takes no pictures: let it read one"
         where = ["--resume", self.session] if self.session else ["--session-id", self._next]
         if self._fork_of:
             where = ["--resume", self._fork_of, "--fork-session", "--session-id", self._next]
@@ -138,9 +139,20 @@ class Codex(LiveAgent):
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(_CODEX_CONFIG.format(url=self.box.url, work=self.box.work))
 
-    def _command(self, prompt: str) -> list[str]:
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
         where = ["resume", self.session] if self.session else ["fork", self._fork_of] if self._fork_of else []
-        return [str(NODE), str(JUDGES["codex"].file), "exec", "--json", "--skip-git-repo-check", *where, prompt]
+        picture = [] if image is None else ["-i", str(image)]
+        return [
+            str(NODE),
+            str(JUDGES["codex"].file),
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            *where,
+            *picture,
+            "--",
+            prompt,
+        ]
 
     def _variables(self) -> dict[str, str]:
         return {"FAKE_KEY": "fake-key"}
@@ -172,7 +184,7 @@ class Pi(LiveAgent):
         folder.mkdir(parents=True, exist_ok=True)
         cost = {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}
         limits = {"contextWindow": 200_000, "maxTokens": 8192, "cost": cost}
-        model = {"id": "fake-model", "name": "fake-model", "reasoning": True, "input": ["text"], **limits}
+        model = {"id": "fake-model", "name": "fake-model", "reasoning": True, "input": ["text", "image"], **limits}
         providers = {
             name: {
                 "baseUrl": self.box.url if name == "anthropic" else f"{self.box.url}/v1",
@@ -185,11 +197,12 @@ class Pi(LiveAgent):
         (folder / "models.json").write_text(json.dumps({"providers": {f"fake-{k}": v for k, v in providers.items()}}))
         self._before = self._files()
 
-    def _command(self, prompt: str) -> list[str]:
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
         self._before = self._files()
         where = ["--session", self.session] if self.session else ["--fork", self._fork_of] if self._fork_of else []
         which = ["--provider", f"fake-{self._api}", "--model", "fake-model", "--thinking", "low"]
-        return [str(NODE), str(JUDGES[self.judge].file), *which, *where, "-p", prompt]
+        picture = [] if image is None else [f"@{image}"]
+        return [str(NODE), str(JUDGES[self.judge].file), *which, *where, *picture, "-p", prompt]
 
     def _variables(self) -> dict[str, str]:
         return {"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"}

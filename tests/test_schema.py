@@ -55,6 +55,7 @@ READ_BY: dict[type[Struct], tuple[str, int]] = {
     rows.LogRow: ("log_page", 0),
     rows.LeaseRow: ("all_leases", 0),
     rows.SaveRow: ("save_by_id", 0),
+    rows.WrittenRow: ("all_written_sessions", 0),
 }
 
 

@@ -36,6 +36,7 @@ NOT_RECORDED = {
     "segment_paths": "what the faces look things up by: follows from the record, as do the following",
     "session_ids": "names of sessions in other systems",
     "session_segments": "where sessions wrote",
+    "written_sessions": "what was written into agents' files: the session's own move says where it was forked",
 }
 TABLES = re.findall(r"CREATE TABLE (\w+)", SCHEMA)
 RECORD = [name for name in TABLES if name not in NOT_RECORDED and name not in ELSEWHERE]

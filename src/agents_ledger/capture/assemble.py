@@ -125,6 +125,7 @@ class Assembler:
         self.lanes: dict[str, Lane] = {}
         self._ledger = ledger
         self._where: dict[tuple[str, str], Spot] = {}
+        self._inherited: dict[str, str | None] = {}
 
     def take(self, event: Event, place: str) -> None:
         """One event, and where in the evidence it stands."""
@@ -148,6 +149,30 @@ class Assembler:
             self._facts(event)
         elif isinstance(event, Base):
             self._base(event, place)
+
+    def inherit(self, event: Event, place: str, turn_id: str) -> None:
+        """One event that is in the ledger already, up to a turn: its source was written from there."""
+        if isinstance(event, Step):
+            lane = self._lane(event.session)
+            lane.last_at = lane.last_at if event.at is None else event.at
+            lane.at = Spot(turn_id, WHOLE)
+            self._inherited[event.session] = event.native_id or self._inherited.get(event.session)
+            if isinstance(event, Noted):
+                lane.settings = noted(lane.settings, event)
+            elif isinstance(event, Compacted):
+                found = None if event.native_id is None else self._ledger.find(event.session, event.native_id)
+                lane.kept = dict.fromkeys((event.kept or ())[:_KEPT], found or lane.at)
+        elif isinstance(event, Facts):
+            self.take(event, place)
+
+    def inherited(self) -> None:
+        """What was written from the ledger ends here: the next step follows the last one of it."""
+        for session, native_id in self._inherited.items():
+            lane = self._lane(session)
+            lane.count += 1
+            if native_id is not None:
+                self._stand(lane, native_id, lane.at, None)
+        self._inherited = {}
 
     def finish(self) -> None:
         """The source ends here, for now."""

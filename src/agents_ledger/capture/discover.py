@@ -97,7 +97,7 @@ def _found(path: str, form: Format | None) -> Iterator[Found]:
 
 def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[Format, Kind] | None:
     """The format that is surest about a file."""
-    if head.startswith(_ZSTD):
+    if head.startswith(zstd.MAGIC):
         head = _unpacked(head)
     best: tuple[Format, Kind] | None = None
     for form in formats if found.format is None else (found.format,):
@@ -107,12 +107,9 @@ def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[For
     return best
 
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
-
-
 def is_packed(head: bytes) -> bool:
     """Whether a file is packed with zstd."""
-    return head.startswith(_ZSTD)
+    return head.startswith(zstd.MAGIC)
 
 
 def _unpacked(head: bytes) -> bytes:

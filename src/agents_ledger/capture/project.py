@@ -21,7 +21,7 @@ from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
 from agents_ledger.model.entries import Compaction
-from agents_ledger.model.rows import Record
+from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Event, Facts, Problem, Step, Stop
 
 _COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
@@ -47,6 +47,7 @@ class Projection:
         self.assembler = Assembler(origin, self)
         self.problems: list[tuple[Problem, int]] = []
         self.file_time_ms = max(capture.modified_ns, 0) // 1_000_000  # for what has no time of its own
+        self.written: WrittenRow | None = None  # what of it was written from here, as a fork
         self._read = read
         self._is_again = is_again  # its turns are in the ledger, open, and read once more
         self.read_with: set[int] = set()  # the other files of a bundle

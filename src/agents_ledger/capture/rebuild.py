@@ -10,10 +10,13 @@ from agents_ledger.capture.records import unframed
 from agents_ledger.capture.source import Taker
 from agents_ledger.capture.sync import Sync
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import Ledger, evidence
+from agents_ledger.ledger import Ledger, evidence, moves, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.evidence import Capture
+from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.formats import Machine
+from agents_ledger.model.rows import SessionRow
+from agents_ledger.store import Tx
 
 _PAGE = 500
 
@@ -46,24 +49,43 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
             _replay(ledger, sync, captures, progress)
         target.index()
         counts = target.counts()
+        _fork_again(ledger, target)
         with ledger.database.read() as tx:
-            written = int(tx.value("turns_without_evidence"))
+            without_evidence = int(tx.value("turns_without_evidence"))
         return Report(
             captures=len(captures),
             sessions=counts["sessions"],
             turns=counts["turns"],
-            not_rebuilt=written,
+            not_rebuilt=without_evidence,
             digest_before=digest(ledger.database),
             digest_after=digest(target.database),
         )
 
 
 def _take_over(ledger: Ledger, target: Ledger) -> None:
-    """The secret that salts are made from: the same turns get the same hashes."""
+    """The secret that salts are made from: the same turns get the same hashes. And what was written from here."""
     with ledger.database.read() as tx:
         secret = tx.value("fact", name="capture_secret")
+        forks = written.every(tx)
+    target.database.write(lambda tx: written.keep(tx, forks))
     if secret is not None:
         target.database.write(lambda tx: tx.run("put_fact", name="capture_secret", value=secret))
+
+
+def _fork_again(ledger: Ledger, target: Ledger) -> None:
+    """Forks that were written for an agent which has not gone on with them yet: there is no evidence of them."""
+    with ledger.database.read() as tx:
+        rows = [(row, tx.first("session_by_label", label=row.session_label)) for row in written.every(tx)]
+
+    def body(tx: Tx) -> None:
+        for row, known in rows:
+            session = None if known is None else SessionRow(*known)
+            is_here = tx.first("session_by_label", label=row.session_label) is not None
+            if session is not None and not is_here and tx.first("turn_by_id", id=row.turn_id) is not None:
+                origin = Origin(origin=session.origin, origin_session_id=session.origin_session_id)
+                moves.fork(tx, target.env, row.turn_id, row.session_label, origin)
+
+    target.database.write(body)
 
 
 def _captures(ledger: Ledger) -> list[Capture]:

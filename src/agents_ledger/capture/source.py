@@ -24,7 +24,7 @@ from agents_ledger.capture.operations import (
 from agents_ledger.capture.project import Kin, Projection
 from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.capture.writer import Writer
-from agents_ledger.ledger import evidence
+from agents_ledger.ledger import evidence, written
 from agents_ledger.ledger.evidence import BLOCK_BYTES, Capture
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import zstd
@@ -166,6 +166,7 @@ class Taker:
         projection = self._projection(capture, form, is_again=is_again)
         reader = form.reader(Source(capture.path, capture.kind))
         with self.writer.database.read() as tx:
+            projection.written = written.known(tx, capture.size_bytes, evidence.Slices(tx).of(capture.id))
             blocks = list(evidence.read(tx, capture.id)) if capture.size_bytes < _CHECKED_WHOLE else None
         if blocks is None:
             with self.writer.database.read() as tx:
@@ -261,6 +262,8 @@ class Taker:
             start = capture.read_bytes
         else:
             reader, start = form.reader(Source(capture.path, capture.kind)), 0
+            with self.writer.database.read() as tx:
+                projection.written = written.known(tx, file.size, file.at)
         projection.file_time_ms = file.modified_ns // 1_000_000
         first = min(start, capture.size_bytes) // BLOCK_BYTES
         kept = self._kept_blocks(taken, file, first)
@@ -316,6 +319,7 @@ class Taker:
             projection.problem(Problem("unreadable", str(problem)[:200]), "")
         except OverflowError as problem:
             projection.problem(Problem("too-large", str(problem)[:200]), "")
+        projection.assembler.inherited()
         last = lines.last()
         if last is not None:
             for event in _events(reader, last[1], ""):
@@ -335,14 +339,22 @@ class Taker:
         lines: Lines,
         skip: int,
     ) -> None:
-        take = projection.assembler.take
+        take, inherit = projection.assembler.take, projection.assembler.inherit
+        known = projection.written
+        own = 0 if known is None else known.size_bytes  # what lies before is in the ledger already
         prefix = f"{capture.id}:"
         for chunk in _plain(blocks):
             for offset, line in lines.feed(chunk[skip:] if skip else chunk):
                 if line and not line.isspace():
                     place = f"{prefix}{offset}+{len(line)}"
+                    if own and offset >= own:
+                        projection.assembler.inherited()
+                        own = 0
                     for event in _events(reader, line, ""):
-                        take(event, place)
+                        if own and known is not None:
+                            inherit(event, place, known.turn_id)
+                        else:
+                            take(event, place)
             skip = 0
             if self.writer.is_full:
                 self.writer.flush()

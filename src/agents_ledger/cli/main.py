@@ -44,7 +44,8 @@ _LOOK: Section = {
     "face": (f"{_HERE}.face", "the ledger as other systems know it"),
 }
 _CHANGE: Section = {
-    "fork": (f"{_HERE}.moves", "a new session at any turn"),
+    "fork": (f"{_HERE}.fork", "a new session at any turn, also in an agent's own files"),
+    "open": (f"{_HERE}.open", "resumes a session in its own agent"),
     "rewind": (f"{_HERE}.moves", "moves a session back; nothing is lost"),
     "forward": (f"{_HERE}.moves", "moves a rewound session forward again"),
     "compact": (f"{_HERE}.compaction", "adds a compaction turn with a summary"),

@@ -1,4 +1,4 @@
-"""`ldg fork`, `rewind`, `forward`: pointers move, turns stay."""
+"""`ldg rewind`, `forward`: pointers move, turns stay."""
 
 import click
 
@@ -8,22 +8,6 @@ from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import quoted, short
 from agents_ledger.model.rows import MoveRow
-
-
-@click.command()
-@click.argument("turn", shell_complete=complete_ids)
-@click.option("--label", metavar="L", help="The new session's name; made up if not given.")
-@door
-def fork(opened: Door, turn: str, label: str | None) -> None:
-    """A new session at TURN; the original is untouched."""
-    with opened.writing() as ledger:
-        made = ledger.fork(ledger.find(turn), label)
-    if opened.as_json:
-        answer({"session": made})
-        return
-    screen = Screen()
-    screen.line("forked: ", (made.label, "bold green"), f" begins at {short(made.thread_id or '')}")
-    screen.line((f"its next turn makes a branch; see `ldg tree {quoted(made.label)}`", "dim"))
 
 
 @click.command()

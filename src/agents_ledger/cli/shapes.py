@@ -31,6 +31,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `ability` | what the ability gives; with `--describe` `{name: {"description", "input", "output", "entity"}}` |
 | `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |
 | `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
+| `fork --into` | `{"fork": {"session", "agent", "agent_session", "path", "folder", "command", "losses": […], …}}` |
+| `open` | `{"open": {"session", "agent", "agent_session", "turn_id", "path", "folder", "command", "is_elsewhere"}}` |
 | `rewind`, `forward` | `{"move": …}` |
 | `alias` | `{"alias": …}` |
 | `compact` | `{"turn_id"}` |

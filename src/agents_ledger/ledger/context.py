@@ -13,6 +13,8 @@ from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record,
 from agents_ledger.model.texts import json_text, read_json
 from agents_ledger.store import Tx
 
+_BATCH = 200  # turns in memory at a time
+
 
 class ContextTurn(Struct, frozen=True):
     """What one turn contributes."""
@@ -20,6 +22,9 @@ class ContextTurn(Struct, frozen=True):
     turn_id: str
     messages: list[MessageRow]
     calls: list[CallRow]
+    depth: int = 0
+    model: str | None = None
+    provider: str | None = None
 
 
 class Context(Struct, frozen=True):
@@ -38,20 +43,25 @@ def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
     """The context after a turn: it depends on the turn's path alone."""
     turn = read_turn(tx, turn_id)
     compaction = compact.newest(tx, turn_id)
-    if compaction is None:
-        seen = [_contribution(record) for record in spoken(tx, list(threads.path(tx, turn_id)))]
-    else:
-        seen = list(_after_compaction(tx, turn, compaction))
+    seen = contributions(tx, turn, compaction)
     replaced = compaction.replacement_json if compaction else None
     return Context(
         turn_id=turn_id,
-        system=_system_prompt(tx, turn),
+        system=system_prompt(tx, turn),
         summary=(compaction.summary or None) if compaction else None,
         compaction_turn_id=compaction.turn_id if compaction else None,
         replacement=None if replaced is None else read_json(replaced),
         turns=[each for each in seen if each.messages or each.calls],
         query=query,
     )
+
+
+def contributions(tx: Tx, turn: TurnRow, compaction: CompactionRow | None) -> Iterator[ContextTurn]:
+    """What each turn up to one contributes, as far as the newest compaction left it; a few turns in memory at once."""
+    if compaction is None:
+        yield from _between(tx, turn, 1, turn.depth)
+    else:
+        yield from _after_compaction(tx, turn, compaction)
 
 
 def as_text(context: Context) -> str:
@@ -93,8 +103,13 @@ def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[Con
     if row.replacement_json is None:
         yield from _kept(tx, turn, row, at)
         at -= 1  # what was put before the model around the compaction is in its own turn
-    if at < turn.depth:
-        for record in spoken(tx, list(threads.path(tx, turn.id, at + 1, turn.depth))):
+    yield from _between(tx, turn, at + 1, turn.depth)
+
+
+def _between(tx: Tx, turn: TurnRow, first: int, last: int) -> Iterator[ContextTurn]:
+    for start in range(first, last + 1, _BATCH):
+        rows = list(threads.path(tx, turn.id, start, min(start + _BATCH - 1, last)))
+        for record in spoken(tx, rows):
             yield _contribution(record)
 
 
@@ -122,10 +137,11 @@ def _contribution(record: Record, from_message_id: str | None = None) -> Context
         dropped = {row.id for row in messages if row.sequence < first}
         messages = [row for row in messages if row.sequence >= first]
         calls = [call for call in calls if call.message_id not in dropped]
-    return ContextTurn(record.turn.id, messages, calls)
+    turn = record.turn
+    return ContextTurn(turn.id, messages, calls, turn.depth, turn.model, turn.provider)
 
 
-def _system_prompt(tx: Tx, turn: TurnRow) -> list[MessageRow]:
+def system_prompt(tx: Tx, turn: TurnRow) -> list[MessageRow]:
     """The newest system prompt on the path."""
     if leading := leading_system(spoken(tx, [turn])[0].messages):
         return leading

@@ -1,6 +1,8 @@
 """Evidence: the bytes of sources, kept in packed blocks, addressed by their content."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 
 from msgspec import Struct
@@ -9,6 +11,7 @@ from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.model import zstd
 from agents_ledger.store import Tx
 
+_UNPACKED = 4  # blocks at a time
 BLOCK_BYTES = 512 * 1024
 _LEVEL = 1  # a quarter of the size at 400 MB/s; level 3 costs two thirds more for a twentieth less
 
@@ -89,6 +92,21 @@ def read(tx: Tx, capture_id: int, start: int = 0) -> Iterator[bytes]:
             yield unpack(*packed)
 
 
+def read_ahead(tx: Tx, capture_id: int) -> Iterator[bytes]:
+    """The same, for large captures: the next blocks are unpacked and checked by another thread meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        ahead: deque[Future[bytes]] = deque()
+        for _idx, block_id, _digest, _size in tx.rows("blocks_of", capture_id=capture_id):
+            packed = tx.first("packed_block", id=block_id)
+            if packed is None:
+                raise StoreCorrupt(f"block {block_id} of capture {capture_id} is not there: restore a backup")
+            ahead.append(pool.submit(unpack, *packed))
+            if len(ahead) > _UNPACKED:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
 def slice_of(tx: Tx, capture_id: int, offset: int, length: int) -> bytes:
     """Some bytes of a capture."""
     first = offset // BLOCK_BYTES
@@ -105,6 +123,42 @@ def slice_of(tx: Tx, capture_id: int, offset: int, length: int) -> bytes:
         found += data
     start = offset - first * BLOCK_BYTES
     return bytes(found[start : start + length])
+
+
+class Slices:
+    """Pieces of captures, one after the other: the blocks that were used last stay unpacked."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._blocks: dict[tuple[int, int], bytes] = {}
+
+    def at(self, capture_id: int, offset: int, length: int) -> bytes:
+        """Some bytes of a capture."""
+        first = offset // BLOCK_BYTES
+        last = (offset + length - 1) // BLOCK_BYTES if length else first - 1
+        found = b"".join(self._block(capture_id, idx) for idx in range(first, last + 1))
+        start = offset - first * BLOCK_BYTES
+        return found[start : start + length]
+
+    def is_packed(self, capture_id: int) -> bool:
+        """Whether the source is packed itself: places in it are those of what is inside."""
+        return self.of(capture_id)(0, len(zstd.MAGIC)) == zstd.MAGIC
+
+    def of(self, capture_id: int) -> Callable[[int, int], bytes]:
+        """The same for one capture, by offset and length; fewer bytes at its end."""
+        size = int(self._tx.value("capture_size", id=capture_id) or 0)
+        return lambda offset, length: self.at(capture_id, offset, max(0, min(length, size - offset)))
+
+    def _block(self, capture_id: int, idx: int) -> bytes:
+        kept = self._blocks.get((capture_id, idx))
+        if kept is None:
+            row = self._tx.first("block_number", capture_id=capture_id, idx=idx)
+            if row is None:
+                raise NotFound(f"capture {capture_id} has no block {idx}: restore a backup")
+            if len(self._blocks) >= _UNPACKED:
+                del self._blocks[next(iter(self._blocks))]
+            kept = self._blocks[capture_id, idx] = unpack(*(self._tx.first("packed_block", id=row[0]) or ()))
+        return kept
 
 
 def places(evidence: str | None) -> list[tuple[int, int, int]]:

@@ -1,5 +1,7 @@
 """Pointer movements: the only thing about a conversation that ever changes, and each has its history."""
 
+from msgspec.structs import replace
+
 from agents_ledger.errors import BadInput, HeadMoved, NotAllowed, TurnIsLive
 from agents_ledger.ledger import log, sealing, sessions, threads
 from agents_ledger.ledger.env import Env
@@ -34,7 +36,7 @@ def move(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int
     return number
 
 
-def fork(tx: Tx, env: Env, turn_id: str, label: str | None) -> SessionRow:
+def fork(tx: Tx, env: Env, turn_id: str, label: str | None, origin: sessions.Origin | None = None) -> SessionRow:
     """A second pointer at a turn: a new session, the original untouched, whatever the depth."""
     turn = read_turn(tx, turn_id)
     if turn.seal_seq is None:
@@ -42,8 +44,7 @@ def fork(tx: Tx, env: Env, turn_id: str, label: str | None) -> SessionRow:
     if turn.seal_seq == sealing.OPEN:
         sealing.seal_open(tx, env, turn_id)  # what was forked never changes, whatever its source says later
     name = label or f"fork-{env.new_id(None)[-10:].lower()}"
-    persona = sessions.Origin(persona_id=turn.persona_id)
-    sessions.create(tx, env, name, persona)
+    sessions.create(tx, env, name, replace(origin or sessions.Origin(), persona_id=turn.persona_id))
     move(tx, name, None, turn_id, "fork", env.now())
     return sessions.require(tx, name)
 

@@ -6,6 +6,8 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from agents_ledger.model.steps import Event
+from agents_ledger.model.story import Held
+from agents_ledger.model.writing import Native
 
 # lines: a file of JSON lines that grows at its end (also as .zst)
 # document: one file, replaced as a whole
@@ -87,3 +89,7 @@ class Format(Struct, frozen=True):
     roots: Callable[[Machine], Iterable[Root]]
     bundle: Callable[[str], str | None] = lambda _path: None  # the folder that a file of a bundle belongs to
     tables: Tables | None = None
+    # what a record of lines holds besides the text that the ledger has: signatures, pictures
+    held: Callable[[bytes], Held] = lambda _record: Held()
+    # how its sessions are written, for each agent that reads them
+    natives: Mapping[str, Native] = {}

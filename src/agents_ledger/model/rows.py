@@ -267,6 +267,18 @@ class LeaseRow(Struct, frozen=True):
     expires_at: int
 
 
+class WrittenRow(Struct, frozen=True):
+    """A row of `written_sessions`: a fork that was written into an agent's own files."""
+
+    session_label: str
+    turn_id: str
+    path: str
+    head: bytes
+    size_bytes: int
+    digest: bytes
+    written_at: int
+
+
 class Record(Struct):
     """One whole turn: its row and everything that hangs on it."""
 

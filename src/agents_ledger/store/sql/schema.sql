@@ -598,3 +598,15 @@ CREATE TABLE ledger_facts (
 INSERT INTO ledger_facts (name, value) VALUES ('searchable_through', '0');
 INSERT INTO ledger_facts (name, value) VALUES ('noted', '1'); -- 0: `search_notes` is to be filled
 INSERT INTO ledger_facts (name, value) VALUES ('counted_through', '0');
+
+-- Added: sessions that were written from here into an agent's own files, as forks of a turn. When such a file comes back
+-- with what the agent added, its beginning is known by these bytes: it is in the record already, up to that turn.
+CREATE TABLE written_sessions (
+    session_label TEXT PRIMARY KEY NOT NULL,    -- (no reference: a rebuilt ledger knows this before the session)
+    turn_id TEXT NOT NULL,                      -- where it was forked
+    path TEXT NOT NULL,                         -- the file, as it was written
+    head BLOB NOT NULL UNIQUE,                  -- SHA-256 of its first line: by it a file is recognised
+    size_bytes INTEGER NOT NULL,
+    digest BLOB NOT NULL,                       -- SHA-256 of all that was written
+    written_at INTEGER NOT NULL
+);

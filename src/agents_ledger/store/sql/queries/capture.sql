@@ -111,6 +111,9 @@ WHERE c.seen_at >= :since AND c.state = 'current' ORDER BY s.session_label;
 SELECT format, count(*), coalesce(sum(size_bytes), 0) FROM captures
 WHERE state <> 'replaced' AND (shape <> 'database' OR size_bytes > 0) GROUP BY format;
 
+-- name: capture_size
+SELECT size_bytes FROM captures WHERE id = :id;
+
 -- name: capture_resume
 SELECT resume FROM captures WHERE id = :id;
 
@@ -165,6 +168,9 @@ WHERE cb.capture_id = :capture_id ORDER BY cb.idx;
 -- name: packed_block
 SELECT packed, size_bytes, digest FROM blocks WHERE id = :id;
 
+-- name: block_number
+SELECT block_id FROM capture_blocks WHERE capture_id = :capture_id AND idx = :idx;
+
 -- name: block_at
 SELECT b.id, b.packed, b.size_bytes FROM capture_blocks cb JOIN blocks b ON b.id = cb.block_id
 WHERE cb.capture_id = :capture_id AND cb.idx = :idx;
@@ -190,6 +196,10 @@ SELECT code, count(*) FROM problems GROUP BY code ORDER BY count(*) DESC, code;
 
 -- name: details_of
 SELECT * FROM session_details WHERE session_label = :label;
+
+-- name: story_details
+-- What a story says about the session that it is told from.
+SELECT title, project, git_branch FROM session_details WHERE session_label = :label;
 
 -- name: put_details
 INSERT INTO session_details (session_label, title, project, git_branch, agent_version, persona, channel, routing_key,
@@ -279,3 +289,22 @@ SELECT id FROM turns WHERE seal_seq = 0 AND evidence > :first AND evidence < :la
 
 -- name: turns_with_error
 SELECT id FROM turns WHERE status = 'failed' AND error = :error ORDER BY id;
+
+-- name: put_written_session
+INSERT INTO written_sessions (session_label, turn_id, path, head, size_bytes, digest, written_at)
+VALUES (:session_label, :turn_id, :path, :head, :size_bytes, :digest, :written_at);
+
+-- name: any_written_session
+SELECT 1 FROM written_sessions LIMIT 1;
+
+-- name: written_session
+-- What was written, by its first line; only as long as the turn is here that it continues.
+SELECT w.session_label, w.turn_id, w.path, w.head, w.size_bytes, w.digest, w.written_at
+FROM written_sessions w JOIN turns t ON t.id = w.turn_id WHERE w.head = :head;
+
+-- name: written_session_of
+SELECT session_label, turn_id, path, head, size_bytes, digest, written_at
+FROM written_sessions WHERE session_label = :label;
+
+-- name: all_written_sessions
+SELECT session_label, turn_id, path, head, size_bytes, digest, written_at FROM written_sessions ORDER BY session_label;

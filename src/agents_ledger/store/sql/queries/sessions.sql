@@ -3,6 +3,10 @@
 -- name: session_by_label
 SELECT * FROM sessions WHERE label = :label;
 
+-- name: session_by_origin
+SELECT * FROM sessions WHERE origin = :origin AND origin_session_id = :origin_session_id
+ORDER BY updated_at DESC LIMIT 1;
+
 -- name: alias_by_name
 SELECT * FROM session_aliases WHERE alias = :alias;
 
@@ -50,6 +54,9 @@ INSERT INTO log (seq, kind, ref, at, body, leaf) VALUES (:seq, :kind, :ref, :at,
 -- A session's history, oldest first. A page: the moves after one.
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
 FROM session_history WHERE session_label = :label AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: last_move_reason
+SELECT reason FROM session_history WHERE session_label = :label ORDER BY id DESC LIMIT 1;
 
 -- name: head_at_time
 -- Where a session pointed at a time, as claimed by the clock: the latest (time, number) up to it.

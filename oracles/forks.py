@@ -1,0 +1,198 @@
+"""Lives of real agents that are worth forking, and what each had in front of its model after each turn."""
+
+import json
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from agents_ledger.capture.forking import Made, fork_into
+from agents_ledger.capture.sync import Sync
+from agents_ledger.ledger import Ledger
+from agents_ledger.model.formats import Machine
+from agents_ledger.model.rows import TurnRow
+from oracles.box import Box, Request
+from oracles.conversation import Item, Json
+from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
+
+NAMES: dict[type[LiveAgent], str] = {Claude: "claude-code", Codex: "codex", Pi: "pi", PiEarendil: "pi"}
+RESUMED = "Resumed?"
+TOOLS: list[Json] = [
+    {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},
+    {"tools": [{"shell": "echo second"}, {"shell": "ls /nonexistent-folder"}]},
+    {"text": "Done."},
+]
+_SUBAGENT = 'Sub job. FAKE:[{"shell": "echo in-sub"}, {"text": "Sub result 42"}]'
+# what the programs put in by themselves, each time anew
+_INJECTED = re.compile(
+    r"\s*(<system-reminder>|<environment_context>|<permissions|<skills_instructions>|You are a coding agent"
+    r"|<local-command-|<command-name>|<turn_aborted>|No response requested\.$)"
+)
+# the end of a subagent: Claude Code wraps it in a reminder when it sends it
+_NOTIFIED = re.compile(r"<task-notification>.*</task-notification>", re.DOTALL)
+_REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+
+
+@dataclass
+class Life:
+    """A session that was lived, captured, and can be forked."""
+
+    agent: LiveAgent
+    ledger: Ledger
+    machine: Machine
+    asked: int = 0  # requests of the session itself
+    forks: dict[str, str] = field(default_factory=dict)  # the turn of each
+
+    @property
+    def path(self) -> list[TurnRow]:
+        """Its turns, the last one (which only shows what came before) left out."""
+        label = next(
+            line.session.label
+            for line in self.ledger.sessions(limit=1000)
+            if self._is_own(line.session.origin_session_id)
+        )
+        return self.ledger.path(self.ledger.head(label) or "")[:-1]
+
+    def requests(self) -> list[Request]:
+        """What the session itself asked the model (not the forks, which came later)."""
+        return self.agent.box.requests()[: self.asked]
+
+    def fork(self, turn: TurnRow, into: type[LiveAgent]) -> tuple[Made, list[Item]]:
+        """Writes a fork, lets the real program resume it; gives what it put before the model, its question left out."""
+        made = fork_into(self.ledger, self.machine, turn.id, NAMES[into])
+        self.forks[made.session] = turn.id
+        box = self.agent.box
+        before = len(box.requests())
+        session = made.path if issubclass(into, Pi) else made.agent_session
+        into(box, session).ask(RESUMED)
+        sent = next(request for request in box.requests()[before:] if request.tools or is_summary(request))
+        return made, plain(sent.history)[:-1]
+
+    def sync(self) -> None:
+        """Takes in what is new."""
+        Sync(self.ledger, self.machine).run()
+
+    def _is_own(self, session: str | None) -> bool:
+        return session is not None and session in str(self.agent.session)
+
+
+@contextmanager
+def lived(box: Box, kind: type[LiveAgent]) -> Iterator[Life]:
+    """A session with tool calls, a failed and parallel ones, thinking, a picture, a subagent, a compaction."""
+    agent = kind(box)
+    _prefer_short_memory(box)
+    red = box.work / "red.png"
+    red.write_bytes(_red_png())
+    agent.ask("Hello one.", *TOOLS)
+    if kind is Claude:
+        agent.ask("Look.", {"read": str(red)}, {"text": "It is red."})
+        agent.ask("Use a subagent.", {"task": _SUBAGENT}, {"text": "Sub said 42."})
+        agent.ask("/compact")
+    else:
+        agent.ask("Look.", {"text": "It is red."}, image=red)
+        if kind is Codex:
+            wait = {"tool": "wait_agent", "args": {"targets": ["x"], "timeout_ms": 10_000}}
+            agent.ask("Use a subagent.", {"task": _SUBAGENT}, wait, {"text": "Sub said 42."})
+        much = 400_000 if kind is Codex else 190_000
+        agent.ask("Much.", {"shell": "echo x"}, {"text": "Much was read.", "usage": {"input": much}})
+    agent.ask("After?", {"shell": "echo after"}, {"text": "Done after."})
+    agent.ask("Last?")
+    machine = Machine(str(box.home), {}, "linux")
+    with Ledger.open(f"sqlite:///{box.folder}/ledger.db") as ledger:
+        life = Life(agent, ledger, machine, len(box.requests()))
+        life.sync()
+        yield life
+
+
+def expected(life: Life, turn: TurnRow) -> list[Item]:
+    """What is to stand before the model when the session goes on after a turn."""
+    path = life.ledger.path(_last(life))
+    at = next(n for n, one in enumerate(path) if one.id == turn.id)
+    if turn.turn_type == "compaction":  # as the next question found it
+        return _asked_with(life, _question(life, path[at + 1]), None)[0][:-1]
+    later = next((_question(life, one) for one in path[at + 1 :] if one.turn_type != "compaction"), None)
+    items, reply = _asked_with(life, _question(life, turn), later, is_last=True)
+    thought = [Item("assistant", "thinking", reply["thinking"])] if reply["thinking"] else []
+    return [*items, *thought, Item("assistant", "text", reply["text"])]
+
+
+def _asked_with(life: Life, question: str, later: str | None, *, is_last: bool = False) -> tuple[list[Item], Json]:
+    """The first (or last) request in which a question stands, and the one after it does not yet; and its answer."""
+    found = []
+    for request in life.requests():
+        items = plain(request.history)
+        texts = [item.text.rstrip() for item in items if item.role == "user" and item.kind == "text"]
+        is_there = any(text.endswith(question) for text in texts)
+        if is_there and not (later and any(text.endswith(later) for text in texts)) and not is_summary(request):
+            found.append((items, request.reply))
+    return found[-1 if is_last else 0]
+
+
+def plain(history: tuple[Item, ...]) -> list[Item]:
+    """A history without what the program adds by itself: reminders, the folder, the rules."""
+    found = []
+    for given in history:
+        note = _NOTIFIED.search(given.text) if given.kind == "text" else None
+        item = replace(given, text=note[0]) if note else given
+        if item.role in ("system", "developer") or (item.kind == "text" and _INJECTED.match(item.text)):
+            continue
+        text = _REMINDER.sub("", item.text)
+        if item.kind == "call":
+            text = json.dumps(json.loads(text), sort_keys=True)
+        if text or item.kind != "text":
+            found.append(replace(item, text=text))
+    return _in_order(found)
+
+
+def is_summary(request: Request) -> bool:
+    """Whether the agent asks for a summary of everything."""
+    texts = [item.text for item in request.history if item.role == "user" and item.kind == "text"]
+    return bool(texts) and ("CONTEXT CHECKPOINT" in texts[-1] or "CRITICAL: Respond with TEXT ONLY" in texts[-1])
+
+
+def _in_order(items: list[Item]) -> list[Item]:
+    """Results of parallel calls in the order of the calls: they come as they end, and that is no difference."""
+    calls = [item.id for item in items if item.kind == "call"]
+    found: list[Item] = []
+    run: list[Item] = []
+    for item in [*items, None]:
+        if item is not None and item.kind == "result":
+            run.append(item)
+            continue
+        found += sorted(run, key=lambda one: calls.index(one.id) if one.id in calls else -1)
+        run = []
+        if item is not None:
+            found.append(item)
+    return found
+
+
+def _last(life: Life) -> str:
+    path = life.path
+    children = life.ledger.children(path[-1].id)
+    return children[0].id
+
+
+def _question(life: Life, turn: TurnRow) -> str:
+    said = [row.content or "" for row in life.ledger.get(turn.id).messages if row.source == "human"]
+    return said[0].rstrip().splitlines()[-1][-40:]
+
+
+def _prefer_short_memory(box: Box) -> None:
+    """A pi keeps 20,000 tokens when it compacts, which is more than is said here."""
+    folder = box.home / ".pi" / "agent"
+    if folder.exists():
+        kept = {"compaction": {"enabled": True, "keepRecentTokens": 5}}
+        Path(folder, "settings.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _red_png() -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    size = 16
+    rows = b"".join(b"\0" + b"\xff\0\0" * size for _ in range(size))
+    head = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")

@@ -1,0 +1,63 @@
+"""Forks, judged by the real programs: they put before the model the history up to the turn, and nothing else."""
+
+import pytest
+
+from agents_ledger.model.rows import TurnRow
+from oracles.box import Box
+from oracles.forks import NAMES, Life, expected, lived
+from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
+from oracles.translation import summarised, translated
+
+AGENTS: list[type[LiveAgent]] = [Claude, Codex, Pi, PiEarendil]
+ACROSS: list[type[LiveAgent]] = [Claude, Codex, Pi]
+
+
+@pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
+def test_the_same_agent_resumes_a_fork_of_any_turn_exactly(box: Box, kind: type[LiveAgent]) -> None:
+    with lived(box, kind) as life:
+        turns = life.path
+        assert [turn.turn_type for turn in turns].count("compaction") == 1
+        for turn in turns:
+            if issubclass(kind, Pi) and is_followed_by_compaction(life, turn):
+                continue  # resumed, pi compacts at once, and tells nobody but its summariser what was there
+            made, sent = life.fork(turn, kind)
+            assert made.is_copy
+            assert made.losses == []
+            assert sent == expected(life, turn), f"{turn.turn_type} turn {turn.depth}"
+        check_one_tree(life, turns)
+
+
+@pytest.mark.parametrize("source", ACROSS, ids=lambda kind: kind.__name__)
+def test_another_agent_resumes_a_fork_of_any_turn_in_its_own_words(box: Box, source: type[LiveAgent]) -> None:
+    with lived(box, source) as life:
+        turns = life.path
+        targets = [kind for kind in AGENTS if NAMES[kind] != NAMES[source]]
+        for target in targets:
+            for turn in turns:
+                made, sent = life.fork(turn, target)
+                assert not made.is_copy
+                wanted = translated(expected(life, turn), NAMES[source], NAMES[target])
+                assert summarised(sent) == wanted, f"{target.__name__}, {turn.turn_type} turn {turn.depth}"
+        check_one_tree(life, turns)
+
+
+def is_followed_by_compaction(life: Life, turn: TurnRow) -> bool:
+    """Whether the window was full after a turn."""
+    return any(child.turn_type == "compaction" for child in life.ledger.children(turn.id))
+
+
+def check_one_tree(life: Life, turns: list[TurnRow]) -> None:
+    """The forks went on: each has one turn of its own behind those that it shares, and the others are as they were."""
+    before, added = life.ledger.counts()["turns"], 0
+    hashes = {turn.id: life.ledger.get(turn.id).turn.turn_hash for turn in turns}
+    life.sync()
+    for label, turn_id in life.forks.items():
+        path, shared = life.ledger.ancestry(life.ledger.head(label) or ""), life.ledger.ancestry(turn_id)
+        assert path[: len(shared)] == shared
+        own = [life.ledger.get(one).turn.turn_type for one in path[len(shared) :]]
+        assert "normal" in own
+        assert len(own) <= 2  # besides, an agent compacts by itself, and Claude Code answers a user who spoke last
+        added += len(own)
+    assert life.ledger.counts()["turns"] == before + added
+    assert {turn.id: life.ledger.get(turn.id).turn.turn_hash for turn in turns} == hashes
+    assert life.ledger.verify().findings == []

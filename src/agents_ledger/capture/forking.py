@@ -1,0 +1,181 @@
+"""A fork of any turn in an agent's own files, and in the ledger: what the real program resumes.
+
+The same agent gets its own records back, cut behind the turn; any other one is told the story in its own words.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents_ledger.capture.details import Details
+from agents_ledger.capture.draft import WHOLE, label_for
+from agents_ledger.capture.origin import Evidence, origin_of
+from agents_ledger.capture.place import Draft, drafted
+from agents_ledger.capture.writer import step_key
+from agents_ledger.errors import BadInput, TurnIsLive
+from agents_ledger.formats import formats
+from agents_ledger.ledger import Ledger, sealing, written
+from agents_ledger.ledger.captured import StepRow
+from agents_ledger.ledger.records import read_record, read_turn
+from agents_ledger.ledger.story import tell
+from agents_ledger.model.formats import Format, Machine
+from agents_ledger.model.rows import Record, WrittenRow
+from agents_ledger.model.story import Held, Loss, Story
+from agents_ledger.model.writing import Fork, Line, Losses, Native
+from agents_ledger.store import Tx
+
+_RANDOM_BYTES = 16
+
+
+class Made(Struct, frozen=True):
+    """A fork that was written."""
+
+    session: str  # its label in the ledger
+    agent: str
+    agent_session: str  # its id there
+    turn_id: str
+    path: str
+    folder: str  # where the agent is to be started
+    command: tuple[str, ...]  # what resumes it
+    is_in_place: bool  # it is where the program looks
+    is_copy: bool  # made of the agent's own records
+    lines: int
+    size_bytes: int
+    losses: list[Loss]
+
+
+def agents() -> dict[str, tuple[Format, Native]]:
+    """The agents that a fork can be written for."""
+    return {name: (form, native) for form in formats() for name, native in form.natives.items()}
+
+
+def reveal() -> "Revealing":
+    """What gives a story what only the evidence holds."""
+    return Revealing({form.name: form for form in formats()})
+
+
+class Revealing:
+    """Asks the formats what their records hold."""
+
+    def __init__(self, known: dict[str, Format]) -> None:
+        self._known = known
+
+    def __call__(self, name: str, record: bytes) -> Held:
+        """The seals and pictures of a record; nothing, if its format is not here."""
+        form = self._known.get(name)
+        return Held() if form is None else form.held(record)
+
+
+def fork_into(ledger: Ledger, machine: Machine, turn_id: str, agent: str, to: str | None = None) -> Made:
+    """Writes a session that an agent resumes with exactly the history up to a turn; nothing else changes."""
+    known = agents()
+    if agent not in known:
+        raise BadInput(f"no agent {agent!r} to fork into: there are {', '.join(sorted(known))}")
+    form, native = known[agent]
+    _settle(ledger, turn_id)
+    now, losses = ledger.env.now(), Losses()
+    with ledger.database.read() as tx:
+        telling = _Telling(tx, turn_id, agent, form, native, now)
+        place = native.place(machine.environ, machine.home)
+        whole = Path(place, native.file(telling.fork))
+        path = whole if to is None else Path(os.path.abspath(to), whole.name)  # noqa: PTH100 - links stay
+        with drafted(path, telling.lines(losses)) as draft:
+            _register(ledger, telling, draft)
+            draft.publish()
+    return _made(telling, draft, losses, is_in_place=path == whole)
+
+
+class _Telling:
+    """One fork on its way: from which records or story, and what of it goes into the ledger."""
+
+    def __init__(self, tx: Tx, turn_id: str, agent: str, form: Format, native: Native, now: int) -> None:
+        record = read_record(tx, turn_id)
+        self.turn_id, self.agent, self.native = turn_id, agent, native
+        self.story: Story = tell(tx, turn_id, reveal())
+        self.fork = Fork(
+            session=native.new_session(now, os.urandom(_RANDOM_BYTES)),
+            at=now,
+            cwd=self.story.project or os.getcwd(),  # noqa: PTH109 - as text
+            git_branch=self.story.git_branch,
+        )
+        self._copied = self._copy(tx, record, form)
+        self.count = 0  # lines
+        self.ends: dict[str, str] = {}  # of each turn the last step that was written: what follows it goes there
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is made of the agent's own records."""
+        return self._copied is not None
+
+    def lines(self, losses: Losses) -> Iterator[bytes]:
+        """The lines of the file."""
+        told = self._copied if self._copied is not None else self.native.anew(self.story, self.fork, losses)
+        for line in told:
+            if line.turn_id is not None and line.native_id is not None:
+                self.ends[line.turn_id] = line.native_id
+            self.count += line.count
+            yield line.data
+
+    def _copy(self, tx: Tx, record: Record, form: Format) -> Iterator[Line] | None:
+        origin: Evidence | None = origin_of(tx, record)
+        if origin is None or origin.capture.format != form.name:
+            return None
+        self.fork = replace(self.fork, forked_path=origin.capture.path)
+        return self.native.again(origin, self.fork)
+
+
+def _settle(ledger: Ledger, turn_id: str) -> None:
+    """What is forked never changes, whatever its source says later."""
+    with ledger.database.read() as tx:
+        if read_turn(tx, turn_id).seal_seq:
+            return
+
+    def body(tx: Tx) -> None:
+        turn = read_turn(tx, turn_id)
+        if turn.seal_seq is None:
+            raise TurnIsLive(f"turn {turn_id} is still being written: wait until it is finished, or fork its parent")
+        if turn.seal_seq == sealing.OPEN:
+            sealing.seal_open(tx, ledger.env, turn_id)
+
+    ledger.database.write(body)
+
+
+def _register(ledger: Ledger, telling: _Telling, draft: Draft) -> None:
+    """The new session, before its file can be seen: no sync takes it for a stranger."""
+    session, label = telling.fork.session, label_for(telling.agent, telling.fork.session)
+    row = WrittenRow(
+        label, telling.turn_id, str(draft.path), draft.head, draft.size_bytes, draft.digest, telling.fork.at
+    )
+    steps = [
+        StepRow(step_key(telling.agent, session, native_id), turn_id, WHOLE)
+        for turn_id, native_id in telling.ends.items()
+    ]
+    known = Details(label, title=telling.story.title, project=telling.fork.cwd, forked_from=telling.story.session)
+
+    def body(tx: Tx) -> None:
+        written.register(tx, ledger.env, row, telling.agent, session)
+        tx.run_all("insert_step", steps)
+        tx.run_all("put_details", [known])
+
+    ledger.database.write(body)
+
+
+def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool) -> Made:
+    fork = telling.fork
+    return Made(
+        session=label_for(telling.agent, fork.session),
+        agent=telling.agent,
+        agent_session=fork.session,
+        turn_id=telling.turn_id,
+        path=str(draft.path),
+        folder=fork.cwd,
+        command=telling.native.resume(fork.session, str(draft.path)),
+        is_in_place=is_in_place,
+        is_copy=telling.is_copy,
+        lines=telling.count,
+        size_bytes=draft.size_bytes,
+        losses=losses.listed(),
+    )

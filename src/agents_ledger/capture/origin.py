@@ -1,0 +1,97 @@
+"""The records that a turn was read from: a capture's lines out of the evidence, up to the last one of the turn."""
+
+from collections.abc import Iterator
+
+from agents_ledger.capture.discover import is_packed
+from agents_ledger.capture.draft import label_for
+from agents_ledger.capture.records import Lines, unpacked
+from agents_ledger.ledger import evidence
+from agents_ledger.ledger.evidence import Capture, places
+from agents_ledger.model.rows import Record
+from agents_ledger.store import Tx
+
+_ALL = 1 << 62
+_KEPT_BYTES = 64 << 20  # of a capture that is read twice
+
+
+class Evidence:
+    """A capture's records, as a format's writer asks for them."""
+
+    def __init__(self, tx: Tx, capture: Capture, leaf: int = _ALL) -> None:
+        self._tx = tx
+        self.capture = capture
+        self.leaf = leaf
+        self._kept: list[bytes] | None = None
+
+    def records(self) -> Iterator[tuple[int, bytes]]:
+        """Each record with its first byte."""
+        lines = Lines()
+        for chunk in self._plain():
+            for offset, line in lines.feed(chunk):
+                if line and not line.isspace():
+                    yield offset, line
+        last = lines.last()
+        if last is not None:
+            yield last
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """Many records at once: whole lines, each with its end (but the last), and where the piece begins."""
+        start, rest = 0, b""
+        for chunk in self._plain():
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                piece = rest + chunk[:end] if rest else chunk[:end]
+                yield start, piece
+                start, rest = start + len(piece), chunk[end:]
+            else:
+                rest += chunk
+        if rest:
+            yield start, rest
+
+    def base(self, session: str) -> "Evidence | None":
+        """The records of a session that this one continues by reference."""
+        label = label_for(self.capture.format, session)
+        found = [Capture(*row) for row in self._tx.rows("captures_of_session", label=label)]
+        lines = [capture for capture in found if capture.shape == "lines"]
+        return Evidence(self._tx, lines[-1]) if lines else None
+
+    def _plain(self) -> Iterator[bytes]:
+        chunks = self._chunks()
+        first = next(chunks, b"")
+        whole = _chained(first, chunks)
+        return unpacked(whole) if is_packed(first) else whole
+
+    def _chunks(self) -> Iterator[bytes]:
+        """The blocks of the capture; what is not too large is unpacked and checked once only."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[bytes] = []
+        for chunk in evidence.read_ahead(self._tx, self.capture.id):
+            if self.capture.size_bytes <= _KEPT_BYTES:
+                kept.append(chunk)
+            yield chunk
+            if (last := len(kept) * evidence.BLOCK_BYTES) and last >= self.capture.size_bytes:
+                self._kept = kept
+
+
+def origin_of(tx: Tx, record: Record) -> Evidence | None:
+    """Where a turn was read, up to its last record; None for one that was written here, or not from lines."""
+    first = places(record.turn.evidence)
+    if not first:
+        return None
+    found = tx.first("capture_by_id", id=first[0][0])
+    capture = None if found is None else Capture(*found)
+    if capture is None or capture.shape != "lines":
+        return None
+    said = [row.evidence for row in record.messages] + [call.evidence for call in record.calls]
+    found_in = [offset for each in said for number, offset, _ in places(each) if number == capture.id]
+    if record.compaction is not None or not found_in:
+        found_in.append(first[0][1])  # (of a turn that was cut this is where the whole one begins)
+    return Evidence(tx, capture, max(found_in))
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest

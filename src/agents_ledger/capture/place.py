@@ -1,0 +1,112 @@
+"""A new file in an agent's folder: written beside its place, then put there whole; nothing is ever overwritten."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from errno import ENAMETOOLONG
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
+from agents_ledger.ledger.written import head_digest
+from agents_ledger.store.files import publish
+
+_BUFFER = 1 << 20
+_PIECE = 1 << 16
+_UNDER_WAY = 4  # pieces that wait for the disk
+
+
+class Draft(Struct):
+    """A file that is complete, but not in its place yet."""
+
+    path: Path
+    partial: Path
+    head: bytes
+    digest: bytes
+    size_bytes: int
+
+    def publish(self) -> None:
+        """Puts it there."""
+        if not publish(self.partial, self.path):
+            raise BadInput(f"{self.path} is there already, and stays as it is: fork once more for another id")
+
+
+@contextmanager
+def drafted(path: Path, lines: Iterable[bytes]) -> Iterator[Draft]:
+    """A new file with these lines, on disk for good before it is put in its place; gone if that does not happen."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = _written(path, partial, lines)
+    except (PermissionError, NotADirectoryError, FileExistsError) as problem:
+        raise StoreUnreachable(
+            f"can't write {path} ({problem.strerror}): name a folder that you may write to, with --to"
+        ) from None
+    except OSError as problem:
+        if problem.errno == ENAMETOOLONG:
+            raise BadInput(f"the folder's name is too long for a file ({path.name}): name another with --to") from None
+        raise StoreFull(f"can't write {path} ({problem.strerror}): free some space and try again") from None
+    try:
+        yield draft
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
+    number = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(number, "wb", buffering=_BUFFER) as file:
+            sink = _Sink(file)
+            sink.take(lines)
+            file.flush()
+            os.fsync(number)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    return Draft(path, partial, sink.head, sink.digest.digest(), sink.size_bytes)
+
+
+class _Sink:
+    """A file that is written and hashed by another thread, while the next lines are made."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = sha256()
+        self.head = b""
+        self.size_bytes = 0
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        """Writes lines, with ends, many at once."""
+        with ThreadPoolExecutor(1) as pool:
+            under_way: deque[Future[None]] = deque()
+            for piece in _joined(lines):
+                self.head = self.head or head_digest(piece)
+                under_way.append(pool.submit(self._put, piece))
+                if len(under_way) > _UNDER_WAY:
+                    under_way.popleft().result()
+            for each in under_way:
+                each.result()
+
+    def _put(self, piece: bytes) -> None:
+        self.digest.update(piece)
+        self._file.write(piece)
+        self.size_bytes += len(piece)
+
+
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines with their ends, together as far as they are short."""
+    kept: list[bytes] = []
+    size = 0
+    for line in lines:
+        kept += (line, b"\n")
+        size += len(line) + 1
+        if size >= _PIECE:
+            yield b"".join(kept)
+            kept, size = [], 0
+    if kept:
+        yield b"".join(kept)

@@ -1,0 +1,83 @@
+"""How a captured session is taken up again in its own agent: the command, and the folder to give it in."""
+
+import os
+
+from msgspec import Struct
+
+from agents_ledger.capture.forking import agents
+from agents_ledger.errors import NotAllowed, NotFound
+from agents_ledger.ledger import Ledger, sessions, threads, written
+from agents_ledger.ledger.evidence import Capture
+from agents_ledger.ledger.records import read_turn
+from agents_ledger.model.rows import SessionRow
+from agents_ledger.store import Tx
+
+_MOVED_HERE = ("rewind", "replay")
+
+
+class Opened(Struct, frozen=True):
+    """A session, and what resumes it."""
+
+    session: str
+    agent: str
+    agent_session: str
+    turn_id: str
+    path: str
+    folder: str | None
+    command: tuple[str, ...]
+    is_elsewhere: bool  # its pointer was moved: the agent goes on at the end of its file, not at the head
+
+
+def opened(ledger: Ledger, text: str) -> Opened:
+    """The session of a label, an alias, an agent's own id, or a turn, as its agent resumes it."""
+    known = agents()
+    with ledger.database.read() as tx:
+        session = _session(tx, text, list(known))
+        head, agent, own = session.thread_id, session.origin or "", session.origin_session_id
+        again = f"`ldg fork {head} --into AGENT` continues it in a session of its own"
+        if head is None:
+            raise NotAllowed(f"session {session.label!r} has no turns yet: there is nothing to resume")
+        if agent not in known or own is None or "/" in own or own.startswith("-"):  # a subagent's; no id at all
+            what = "was written here" if session.origin is None else f"is one of {session.origin} that can't be resumed"
+            raise NotAllowed(f"session {session.label!r} {what}: {again}")
+        path = _file(tx, session.label)
+        if path is None or not os.path.exists(path):  # noqa: PTH110 - a path as text
+            raise NotFound(f"the file of session {session.label!r} is no longer there ({path}): {again}")
+        moved = tx.value("last_move_reason", label=session.label)
+        return Opened(
+            session=session.label,
+            agent=agent,
+            agent_session=own,
+            turn_id=head,
+            path=path,
+            folder=read_turn(tx, head).workspace_path or _project(tx, session.label),
+            command=known[agent][1].resume(own, path),
+            is_elsewhere=moved in _MOVED_HERE,
+        )
+
+
+def _session(tx: Tx, text: str, origins: list[str]) -> SessionRow:
+    found = sessions.resolve(tx, text)
+    if found is not None:
+        return found
+    for origin in origins:
+        row = tx.first("session_by_origin", origin=origin, origin_session_id=text)
+        if row is not None:
+            return SessionRow(*row)
+    turn = read_turn(tx, threads.find(tx, text))
+    if turn.session_label is None:
+        raise NotAllowed(f"turn {turn.id} is in no session: `ldg fork {turn.id} --into AGENT` makes one")
+    return sessions.require(tx, turn.session_label)
+
+
+def _file(tx: Tx, label: str) -> str | None:
+    """Where its file is: as it was captured last, or as it was written."""
+    found = [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
+    paths = [capture.path for capture in found if capture.shape == "lines" and capture.state == "current"]
+    fork = written.of_session(tx, label)
+    return paths[-1] if paths else None if fork is None else fork.path
+
+
+def _project(tx: Tx, label: str) -> str | None:
+    row = tx.first("story_details", label=label)
+    return None if row is None else row[1]

@@ -1,0 +1,267 @@
+"""The story of a thread up to a turn: what an agent would see there, with what only the evidence holds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from agents_ledger.ledger import compact, context
+from agents_ledger.ledger.context import ContextTurn
+from agents_ledger.ledger.evidence import Slices, places
+from agents_ledger.ledger.records import read_turn
+from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, SessionRow, TurnRow
+from agents_ledger.model.story import (
+    Block,
+    Call,
+    Entry,
+    Held,
+    Image,
+    Result,
+    Reveal,
+    Role,
+    Story,
+    Summary,
+    Text,
+    Thinking,
+    Told,
+)
+from agents_ledger.model.texts import read_json
+from agents_ledger.store import Tx
+
+# told to the model for a reason of the conversation's own, not by the program as it always does (pi)
+_MEANT = frozenset({"custom", "branch_summary", "bashExecution"})
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
+
+
+def tell(tx: Tx, turn_id: str, reveal: Reveal | None = None) -> Story:
+    """The story up to a turn; without `reveal` as far as the rows tell it."""
+    turn = read_turn(tx, turn_id)
+    compaction = compact.newest(tx, turn_id)
+    home = _home(tx, turn)
+    details = {} if home is None else _details(tx, home.label)
+    system = [row.content for row in context.system_prompt(tx, turn) if row.content]
+    return Story(
+        turn_id=turn_id,
+        at=turn.completed_at or turn.started_at,
+        entries=_Teller(tx, reveal).entries(turn, compaction),
+        summary=None if compaction is None else _summary(tx, compaction),
+        system="\n\n".join(system) or None,
+        origin=None if home is None else home.origin,
+        session=None if home is None else home.origin_session_id,
+        label=None if home is None else home.label,
+        project=turn.workspace_path or details.get("project"),
+        git_branch=details.get("git_branch"),
+        title=details.get("title"),
+        model=turn.model,
+        provider=turn.provider,
+    )
+
+
+class _Teller:
+    """Tells entries one after the other: a few turns, and a few blocks of evidence, in memory."""
+
+    def __init__(self, tx: Tx, reveal: Reveal | None) -> None:
+        self._tx = tx
+        self._reveal = reveal
+        self._slices = Slices(tx)
+        self._formats: dict[int, str | None] = {}
+
+    def entries(self, turn: TurnRow, compaction: CompactionRow | None) -> Iterator[Entry]:
+        kept_until = 0 if compaction is None else turn.compaction_depth
+        if compaction is not None and compaction.replacement_json is not None:
+            yield from self._replaced(compaction)
+        for told in context.contributions(self._tx, turn, compaction):
+            yield from self._of_turn(told, is_kept=told.depth < kept_until)
+
+    def _of_turn(self, told: ContextTurn, *, is_kept: bool) -> Iterator[Entry]:
+        calls: dict[str | None, list[CallRow]] = {}
+        for call in told.calls:
+            calls.setdefault(call.message_id, []).append(call)
+        for row in told.messages:
+            own = calls.pop(row.id, [])
+            held = self._held(row.evidence) if _needs_evidence(row) else []
+            if any(each.is_unsent for each in held) or _is_left_out(row):
+                continue
+            blocks = tuple(_blocks(row, own, held))
+            if blocks:
+                yield _entry(row, blocks, told, is_kept=is_kept)
+            for call in own:
+                yield self._result(call, row, is_kept=is_kept)
+        for call in [call for rest in calls.values() for call in rest]:  # calls without a message of their own
+            facts: dict[str, Any] = {"turn_id": told.turn_id, "at": call.started_at, "is_kept": is_kept}
+            yield Entry(role="assistant", blocks=(_call(call),), **facts)
+            yield Entry(role="tool", blocks=(_result(call, []),), **facts)
+
+    def _result(self, call: CallRow, row: MessageRow, *, is_kept: bool) -> Entry:
+        has_blocks = call.result_json is not None and call.result_json.startswith("[")
+        held = self._held(call.evidence) if has_blocks else []
+        at = call.completed_at or call.started_at
+        return Entry(role="tool", blocks=(_result(call, held),), turn_id=row.turn_id, at=at, is_kept=is_kept)
+
+    def _replaced(self, compaction: CompactionRow) -> Iterator[Entry]:
+        """The context that the agent wrote down; its summary is the story's own."""
+        turn = read_turn(self._tx, compaction.turn_id)
+        held = [each.context for each in self._held(turn.evidence) if each.context is not None]
+        for told in held[0] if held else _plainly(compaction):
+            said = "\n".join(block.text for block in told.blocks if isinstance(block, Text))
+            if not (compaction.summary and compaction.summary in said):
+                yield Entry(
+                    role=told.role,
+                    blocks=told.blocks,
+                    turn_id=turn.id,
+                    at=turn.started_at,
+                    source="context" if told.is_injected else None,
+                    is_injected=told.is_injected,
+                    is_kept=True,
+                )
+
+    def _held(self, evidence: str | None) -> list[Held]:
+        if self._reveal is None:
+            return []
+        found = []
+        for capture_id, offset, length in places(evidence):
+            form = self._format(capture_id)
+            if form is not None:
+                found.append(self._reveal(form, self._slices.at(capture_id, offset, length)))
+        return found
+
+    def _format(self, capture_id: int) -> str | None:
+        if capture_id not in self._formats:
+            row = self._tx.first("capture_by_id", id=capture_id)
+            # (rows of a database stand in frames, files of a bundle by themselves, packed lines nowhere)
+            is_plain = row is not None and row[4] == "lines" and not self._slices.is_packed(capture_id)
+            self._formats[capture_id] = str(row[2]) if row is not None and is_plain else None
+        return self._formats[capture_id]
+
+
+def _plainly(compaction: CompactionRow) -> Iterator[Told]:
+    """A context that an agent wrote down, as far as it consists of messages with a role and a text."""
+    history = read_json(compaction.replacement_json or "[]")
+    for item in history if isinstance(history, list) else []:
+        role = item.get("role") if isinstance(item, dict) else None
+        content = item.get("content") if isinstance(item, dict) else None
+        parts = content if isinstance(content, list) else [{"text": content}]
+        texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        if texts:
+            told = _ROLES.get(str(role), "system")
+            yield Told(told, tuple(map(Text, texts)), is_injected=told == "system")
+
+
+def _home(tx: Tx, turn: TurnRow) -> SessionRow | None:
+    row = None if turn.session_label is None else tx.first("session_by_label", label=turn.session_label)
+    return None if row is None else SessionRow(*row)
+
+
+def _details(tx: Tx, label: str) -> dict[str, Any]:
+    row = tx.first("story_details", label=label)
+    return {} if row is None else dict(zip(("title", "project", "git_branch"), row, strict=True))
+
+
+def _summary(tx: Tx, row: CompactionRow) -> Summary | None:
+    if not row.summary:
+        return None
+    return Summary(row.summary, row.turn_id, read_turn(tx, row.turn_id).started_at, row.tokens_before)
+
+
+def _needs_evidence(row: MessageRow) -> bool:
+    return row.thinking is not None or row.blocks_json is not None or (row.role == "assistant" and row.source is None)
+
+
+def _is_left_out(row: MessageRow) -> bool:
+    """Whether the agent does not tell its model of a message, by its own remarks (pi)."""
+    remarks = None if row.metadata_json is None else read_json(row.metadata_json)
+    if not isinstance(remarks, dict):
+        return False
+    return remarks.get("excludeFromContext") is True or remarks.get("stopReason") in ("error", "aborted")
+
+
+def _entry(row: MessageRow, blocks: tuple[Block, ...], told: ContextTurn, *, is_kept: bool) -> Entry:
+    role = _ROLES.get(row.role, "user")
+    return Entry(
+        role=role,
+        blocks=blocks,
+        turn_id=row.turn_id,
+        at=row.created_at,
+        source=row.source,
+        is_injected=(row.source == "context" and not _is_meant(row)) or role == "system",
+        model=told.model,
+        provider=told.provider,
+        is_kept=is_kept,
+    )
+
+
+def _is_meant(row: MessageRow) -> bool:
+    remarks = None if row.metadata_json is None else read_json(row.metadata_json)
+    return isinstance(remarks, dict) and remarks.get("kind") in _MEANT
+
+
+def _blocks(row: MessageRow, calls: list[CallRow], held: list[Held]) -> Iterator[Block]:
+    """A message's blocks in their order; the n-th thought and picture is the n-th that its records hold."""
+    thoughts = [thought for each in held for thought in each.thoughts]
+    images = [image for each in held for image in each.images]
+    order = _order(row, len(calls))
+    count = sum(block.get("type") in ("thinking", "redacted_thinking") for block in order)
+    seals = iter(thoughts if len(thoughts) == count else ())
+    pictures = iter(images)
+    for block in order:
+        kind, text = block.get("type"), _words(row, block)
+        if kind in ("thinking", "redacted_thinking"):
+            yield next(seals, Thinking(text, is_hidden=kind != "thinking" or block.get("redacted") is True))
+        elif kind == "text":
+            yield Text(text)
+        elif kind == "call":
+            if block.get("at", len(calls)) < len(calls):
+                yield _call(calls[block["at"]])
+        elif kind == "image":
+            yield next(pictures, _faint(block))
+        else:
+            yield Text(f"[{kind}]")
+
+
+def _order(row: MessageRow, calls: int) -> list[dict[str, Any]]:
+    if row.blocks_json is not None:
+        found = msgspec.json.decode(row.blocks_json, type=list[dict[str, Any]])
+        missing = {"call"} - {str(block.get("type")) for block in found}
+        return found + [{"type": "call", "at": at} for at in range(calls) if missing]
+    order: list[dict[str, Any]] = []
+    if row.thinking is not None:
+        order.append({"type": "thinking", "from": 0, "to": len(row.thinking)})
+    if row.content is not None:
+        order.append({"type": "text", "from": 0, "to": len(row.content)})
+    return order + [{"type": "call", "at": at} for at in range(calls)]
+
+
+def _words(row: MessageRow, block: dict[str, Any]) -> str:
+    whole = (row.thinking if block.get("type") == "thinking" else row.content) or ""
+    return whole[block.get("from", 0) : block.get("to", 0)]
+
+
+def _faint(block: dict[str, Any]) -> Image:
+    size = block.get("size_bytes")
+    return Image(block.get("media_type"), None, block.get("url"), size if isinstance(size, int) else None)
+
+
+def _call(row: CallRow) -> Call:
+    return Call(row.native_id or row.id, row.tool_name, read_json(row.params_json))
+
+
+def _result(row: CallRow, held: list[Held]) -> Result:
+    name = row.native_id or row.id
+    content = next((each.results[name] for each in held if name in each.results), None)
+    if content is None:
+        content = tuple(_outcome(row))
+    is_error = row.error is not None or row.status in ("failed", "rejected", "cancelled", "abandoned")
+    return Result(name, row.tool_name, content, is_error and row.status != "completed", row.status)
+
+
+def _outcome(row: CallRow) -> Iterator[Text | Image]:
+    value = row.error if row.result_json is None else read_json(row.result_json)
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            yield Text(item)
+        elif isinstance(item, dict) and isinstance(item.get("text"), str):
+            yield Text(item["text"])
+        elif isinstance(item, dict) and item.get("type") == "image":
+            yield _faint(item)
+        elif item is not None:
+            yield Text(msgspec.json.encode(item).decode())

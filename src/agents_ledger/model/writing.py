@@ -1,0 +1,71 @@
+"""How a format writes a session that its program resumes: pure values and what a writer is given."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from agents_ledger.model.story import Loss, Story
+
+
+class Fork(Struct, frozen=True, kw_only=True):
+    """The session that is to be written: a fork of another one, under an id of its own."""
+
+    session: str  # the new one's id
+    at: int  # now, Unix ms
+    cwd: str  # the working folder
+    forked_path: str | None = None  # the file that it was read from, if that was the same agent's
+    git_branch: str | None = None
+
+
+class Line(Struct, frozen=True, gc=False):
+    """A line of the new file, or several as they were (without the last end); where it stands, which turn it tells."""
+
+    data: bytes
+    native_id: str | None = None
+    turn_id: str | None = None
+    count: int = 1  # of lines
+
+
+class Origin(Protocol):
+    """The records that a turn was read from, in their order, as often as they are asked for."""
+
+    leaf: int  # where the last record of the turn begins
+
+    def records(self) -> Iterator[tuple[int, bytes]]:
+        """Each record with its first byte."""
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """The same, many records at once: whole lines, each with its end (but the last), and where the piece begins."""
+
+    def base(self, session: str) -> "Origin | None":
+        """The records of a session that this one continues by reference."""
+
+
+class Losses:
+    """What could not be carried over as it was."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def note(self, code: str, detail: str = "") -> None:
+        """Once more."""
+        key = (code, detail[:200])
+        self._counts[key] = self._counts.get(key, 0) + 1
+
+    def listed(self) -> list[Loss]:
+        """All of it, in the order in which it was met first."""
+        return [Loss(code, detail, count) for (code, detail), count in self._counts.items()]
+
+
+class Native(Struct, frozen=True):
+    """How sessions of one agent are written; a format has one for each program that reads its files."""
+
+    program: str  # what it is called when it is run
+    new_session: Callable[[int, bytes], str]  # a new id, from the time and 16 random bytes
+    file: Callable[[Fork], str]  # the file's name below the agent's place, with /
+    place: Callable[[Mapping[str, str], str], str]  # the folder where the program looks: environment, home
+    # the same agent: its own records, cut and under the new id; None if they are not what it resumes from (any more)
+    again: Callable[[Origin, Fork], Iterator[Line] | None]
+    anew: Callable[[Story, Fork, Losses], Iterator[Line]]  # any other story
+    resume: Callable[[str, str], tuple[str, ...]]  # the command that resumes it, by session and file

@@ -1,0 +1,1 @@
+"""Forks into agents' own files."""

@@ -1,0 +1,71 @@
+"""What an agent adds to a file that was written for it: a question and an answer, in its own words."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from agents_ledger.capture.forking import Made
+
+_TIME = "2026-11-20T10:00:00.000Z"
+_USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": {"total": 0}}
+
+
+def go_on(made: Made, question: str, tick: int = 1) -> None:
+    """Appends one exchange, as the program would."""
+    path = Path(made.path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    added = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi}[made.agent](made, lines, question)
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in added)
+    os.utime(path, (1_795_000_000 + tick, 1_795_000_000 + tick))
+
+
+def _claude(made: Made, lines: list[Any], question: str) -> list[Any]:
+    last = next(line["uuid"] for line in reversed(lines) if "uuid" in line)
+    shared = {"sessionId": made.agent_session, "cwd": made.folder, "version": "2.1.325", "isSidechain": False}
+    asked, answered = (f"{n}{made.agent_session[1:]}"[:24] + f"{abs(hash(question)) % 10**12:012d}" for n in "ab")
+    answer = {"role": "assistant", "id": f"msg_{answered}", "model": "m", "content": [_text(f"To {question}")]}
+    return [
+        {
+            "type": "user",
+            "uuid": asked,
+            "parentUuid": last,
+            "timestamp": _TIME,
+            "message": {"role": "user", "content": question},
+            **shared,
+        },
+        {
+            "type": "assistant",
+            "uuid": answered,
+            "parentUuid": asked,
+            "timestamp": _TIME,
+            "message": answer,
+            **shared,
+        },
+    ]
+
+
+def _codex(_made: Made, _lines: list[Any], question: str) -> list[Any]:
+    def item(role: str, kind: str, text: str) -> Any:
+        payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        return {"timestamp": _TIME, "type": "response_item", "payload": payload}
+
+    return [item("user", "input_text", question), item("assistant", "output_text", f"To {question}")]
+
+
+def _pi(_made: Made, lines: list[Any], question: str) -> list[Any]:
+    asked = f"{len(lines):08x}"
+    answer: dict[str, Any] = {"role": "assistant", "content": [_text(f"To {question}")], "stopReason": "stop"}
+    entries: list[tuple[str, str, dict[str, Any]]] = [
+        (asked, lines[-1]["id"], {"role": "user", "content": [_text(question)]})
+    ]
+    entries.append((f"{len(lines) + 1:08x}", asked, {**answer, "usage": _USAGE}))
+    return [
+        {"type": "message", "id": name, "parentId": parent, "timestamp": _TIME, "message": message}
+        for name, parent, message in entries
+    ]
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,123 @@
+"""A fork that its agent goes on with: one tree, the shared turns once, the original as it was."""
+
+from pathlib import Path
+
+import pytest
+
+from agents_ledger import Ledger
+from agents_ledger.capture.forking import fork_into
+from agents_ledger.capture.rebuild import rebuild
+from agents_ledger.capture.sync import Sync
+from agents_ledger.model.formats import Machine
+from tests.capture.folders import GOLDEN, assert_sound, copy, opened
+from tests.forks.going_on import go_on
+
+SOURCES = {
+    "claude-code": ("claude-code/chat-with-tools", "claude-code:"),
+    "codex": ("codex/tools", "codex:"),
+    "pi": ("pi/fork-of-a-tool-session", "pi:"),
+}
+AGENTS = ("claude-code", "codex", "pi", "openclaw")
+
+
+class Home:
+    """A home folder with one agent's sessions in it, captured."""
+
+    def __init__(self, ledger: Ledger, folder: Path, source: str) -> None:
+        name, prefix = SOURCES[source]
+        copy(GOLDEN / name / "source", folder / "source")
+        (folder / "home").mkdir()
+        self.ledger = ledger
+        self.machine = Machine(str(folder / "home"), {}, "linux")
+        self.given = str(folder / "source")
+        self.sync()
+        labels = [line.session.label for line in ledger.sessions(limit=100)]
+        self.label = max((one for one in labels if one.startswith(prefix)), key=lambda one: len(self.path(one)))
+
+    def sync(self) -> int:
+        """Takes in the source and all that was written; gives how many turns were new."""
+        return Sync(self.ledger, self.machine).run([self.given, self.machine.home]).new_turns
+
+    def path(self, label: str) -> list[str]:
+        head = self.ledger.head(label)
+        return [] if head is None else self.ledger.ancestry(head)
+
+
+@pytest.fixture(params=sorted(SOURCES))
+def home(ledger: Ledger, tmp_path: Path, request: pytest.FixtureRequest) -> Home:
+    return Home(ledger, tmp_path, request.param)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_the_agent_adds_is_attached_to_the_turn(home: Home, agent: str) -> None:
+    path, ledger = home.path(home.label), home.ledger
+    before = {turn: (ledger.get(turn), ledger.context(turn)) for turn in path}
+    forks = [fork_into(ledger, home.machine, turn, agent) for turn in (path[0], path[len(path) // 2], path[-1])]
+    assert [home.path(made.session) for made in forks] == [path[: path.index(made.turn_id) + 1] for made in forks]
+    assert home.sync() == 0
+    for made in forks:
+        go_on(made, f"first in {made.agent_session}")
+    assert home.sync() == len(forks)
+    for made in forks:
+        go_on(made, f"second in {made.agent_session}", tick=2)
+    assert home.sync() == len(forks)
+    assert home.sync() == 0
+    for made in forks:
+        shared = path[: path.index(made.turn_id) + 1]
+        grown = home.path(made.session)
+        assert grown[: len(shared)] == shared
+        said = [row.content for turn in grown[len(shared) :] for row in ledger.get(turn).messages]
+        first, second = (f"{word} in {made.agent_session}" for word in ("first", "second"))
+        assert said == [first, f"To {first}", second, f"To {second}"]
+    assert home.path(home.label) == path
+    for turn, (record, context) in before.items():
+        now = ledger.get(turn)
+        assert (now.messages, now.calls, ledger.context(turn)) == (record.messages, record.calls, context)
+        assert record.turn.turn_hash in (now.turn.turn_hash, b"")  # sealed at the latest when it was forked
+    assert_sound(ledger)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_fork_is_found_again_however_much_was_added_at_once(tmp_path: Path, agent: str) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, "claude-code")
+        turn = home.path(home.label)[0]
+        made = fork_into(home.ledger, home.machine, turn, agent)
+        go_on(made, "one")
+        go_on(made, "two")
+        assert home.sync() == 2
+        assert home.path(made.session)[:1] == [turn]
+        assert len(home.path(made.session)) == 3
+
+
+def test_a_rebuilt_ledger_has_the_same_forks(tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, "claude-code")
+        turns = home.path(home.label)
+        grown = [fork_into(ledger, home.machine, turn, agent) for turn, agent in zip(turns, AGENTS, strict=False)]
+        for made in grown:
+            go_on(made, "and then?")
+        home.sync()
+        fork_into(ledger, home.machine, turns[0], "codex")  # nobody has gone on with this one
+        report = rebuild(ledger, f"sqlite:///{tmp_path}/again.db")
+        assert report.same
+        with Ledger.open(f"sqlite:///{tmp_path}/again.db") as again:
+            assert [again.head(made.session) for made in grown] == [ledger.head(made.session) for made in grown]
+            assert_sound(again)
+
+
+def test_a_fork_of_a_fork_into_a_third_agent_holds_all_of_it(tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, "claude-code")
+        first = fork_into(ledger, home.machine, home.path(home.label)[0], "codex")
+        go_on(first, "asked in Codex")
+        home.sync()
+        head = ledger.head(first.session) or ""
+        again = fork_into(ledger, home.machine, head, "codex")
+        assert again.is_copy
+        second = fork_into(ledger, home.machine, head, "pi")
+        go_on(second, "asked in pi")
+        home.sync()
+        assert home.path(second.session)[:-1] == ledger.ancestry(head)
+        text = Path(second.path).read_text(encoding="utf-8")
+        assert text.index("hi-from-tool") < text.index("asked in Codex") < text.index("asked in pi")

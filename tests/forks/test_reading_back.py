@@ -1,0 +1,125 @@
+"""What is written for an agent reads as what was forked: by the same agent's files, and in the words of the others."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from agents_ledger import Ledger
+from agents_ledger.capture.forking import Made, fork_into, reveal
+from agents_ledger.ledger.story import tell
+from agents_ledger.model.formats import Machine
+from agents_ledger.model.retelling import retold
+from agents_ledger.model.story import Block, Call, Entry, Result, Text, Thinking
+from agents_ledger.model.writing import Losses
+from tests.capture.folders import Case, cases, opened, sync
+
+FORMATS = ("claude-code", "codex", "pi")
+# Files that their own programs do not read as we do: they are told from the ledger.
+BROKEN = ("claude-code/broken-lines", "codex/broken-lines", "pi/broken-lines", "codex/flat-2025")
+# Lines were cut off its beginning, into a `.bak`: the agent resumes from what is left, the ledger knows all of it.
+CUT = ("pi/written-by-the-store",)
+# One record holds a tool's result and the next question: no cut goes between them.
+NOT_CUT = "and a word from a person"
+CASES = [case for case in cases() if case.format in FORMATS and case.name not in (*BROKEN, *CUT)]
+_THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
+AGENTS = ("claude-code", "codex", "pi", "openclaw")
+
+
+ACROSS = [
+    (name, agent)
+    for name in (
+        "claude-code/chat-with-tools",
+        "claude-code/images",
+        "codex/tools",
+        "codex/image",
+        "pi/images",
+        "pi/v3",
+    )
+    for agent in AGENTS
+    if not name.startswith(agent)
+]
+
+
+def forkable(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """The first, a middle and the last turn of every session, with its agent."""
+    for line in ledger.sessions(limit=100):
+        session = line.session
+        if session.thread_id is not None and session.origin in AGENTS:
+            path = ledger.ancestry(session.thread_id)
+            for turn_id in dict.fromkeys((path[0], path[len(path) // 2], path[-1])):
+                yield turn_id, session.origin or ""
+
+
+def told(ledger: Ledger, turn_id: str, agent: str | None = None) -> tuple[str | None, list[tuple[str, list[Block]]]]:
+    """A story: its summary and its entries; in the words of an agent, if one is named."""
+    with ledger.database.read() as tx:
+        story = tell(tx, turn_id, reveal())
+        entries = list(story.entries) if agent is None else list(retold(story, agent, "any", Losses()))
+        summary = None if story.summary is None else story.summary.text
+    return summary, [(entry.role, [_numbered(block) for block in entry.blocks]) for entry in entries if _is_told(entry)]
+
+
+def _is_told(entry: Entry) -> bool:
+    return not any(isinstance(block, Text) and block.text == NOT_CUT for block in entry.blocks)
+
+
+def _numbered(block: Block) -> Block:
+    """A call without the id that the ledger gave it, if its source had none."""
+    if isinstance(block, Call):
+        return replace(block, id="")
+    return replace(block, call="", tool="") if isinstance(block, Result) else block
+
+
+def read_back(folder: Path, forks: list[Made]) -> Iterator[tuple[Made, Ledger]]:
+    """For each fork a ledger that knows nothing but the file that was written."""
+    for number, made in enumerate(forks):
+        with opened(folder / f"again{number}.db") as again:
+            sync(again, Path(made.path))
+            yield made, again
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_fork_for_the_same_agent_reads_as_its_origin(case: Case, tmp_path: Path) -> None:
+    machine = Machine(str(tmp_path / "home"), {}, "linux")
+    (tmp_path / "home").mkdir()
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, case.source)
+        forks = [fork_into(ledger, machine, turn_id, agent) for turn_id, agent in forkable(ledger)]
+        for made, again in read_back(tmp_path, forks):
+            head = again.head(made.session)
+            assert head is not None
+            wanted = told(ledger, made.turn_id) if made.is_copy else told(ledger, made.turn_id, made.agent)
+            assert told(again, head) == wanted, made.path
+
+
+@pytest.mark.parametrize(("name", "agent"), ACROSS)
+def test_a_fork_for_another_agent_reads_as_its_origin_in_other_words(name: str, agent: str, tmp_path: Path) -> None:
+    case = next(case for case in cases() if case.name == name)
+    machine = Machine(str(tmp_path / "home"), {}, "linux")
+    (tmp_path / "home").mkdir()
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, case.source)
+        forks = [fork_into(ledger, machine, turn_id, agent) for turn_id, _ in forkable(ledger)]
+        assert forks
+        for made, again in read_back(tmp_path, forks):
+            read = _words(told(again, again.head(made.session) or "")[1], agent)
+            assert read == _words(told(ledger, made.turn_id, agent)[1], agent)
+
+
+def _words(entries: list[tuple[str, list[Block]]], agent: str) -> list[object]:
+    """What was said, called and answered, in order; thinking apart, which each agent keeps in its own way."""
+    found: list[object] = []
+    for role, blocks in entries:
+        text = "\n".join(block.text for block in blocks if isinstance(block, Text))
+        found += [(role, said)] if (said := _THINKING.sub("", text).strip()) else []
+        found += [(role, _flat(block, agent)) for block in blocks if not isinstance(block, Text | Thinking)]
+    return found
+
+
+def _flat(block: Block, agent: str) -> Block:
+    """A result without the mark that it failed, which Codex has not."""
+    is_marked = isinstance(block, Result) and agent == "codex"
+    return replace(block, is_error=False, status="completed") if is_marked else block
