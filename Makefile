@@ -25,7 +25,8 @@ check: $(VENV)/.dev
 
 # rewrites what is kept as expected output (golden files, the README's screens)
 golden: $(VENV)/.dev
-	GOLDEN=write $(BIN)/python -m pytest -q tests/capture/test_golden.py tests/faces/test_golden.py tests/test_docs.py
+	GOLDEN=write $(BIN)/python -m pytest -q tests/capture/test_golden.py tests/exports/test_golden.py \
+		tests/faces/test_golden.py tests/test_docs.py
 
 # takes the screens of docs/tour.md anew, in tmux
 tour: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""`ldg export`: what was captured, byte for byte."""
+"""`ldg export`: what was captured, byte for byte; a thread as a document, or as a request to an API."""
 
 import re
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
 from agents_ledger.capture import export as exporting
 from agents_ledger.cli import shapes
@@ -17,9 +18,9 @@ from agents_ledger.cli.words import plural, quoted, size
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.story import Loss
 
 _STDOUT = "-"
-_FORMATS = ("raw",)
 _ODD = re.compile(r"[^\w.#@+=-]+")
 _LONGEST = 120
 _LISTED = 10
@@ -27,26 +28,48 @@ _LISTED = 10
 
 @click.command()
 @click.argument("id", shell_complete=complete_ids)
-@click.option("--format", "form", default="raw", show_default=True, help="`raw`: the bytes as they were captured.")
+@click.option(
+    "--format",
+    "form",
+    default="raw",
+    show_default=True,
+    help="raw: the bytes as they were captured. markdown, html, jsonl: the thread as a document. "
+    "openai, openai-responses, anthropic, gemini-api: what an agent would see, as a request.",
+)
 @click.option("--output", metavar="FILE", help="A new file, or a folder for several. Never overwrites. Default: `-`.")
 @door
 def export(opened: Door, id: str, form: str, output: str | None) -> None:  # noqa: A002 - its name on the screen
-    """Gives captured bytes back. ID is a capture's number, a captured path, a session, or a turn or message.
+    """Captured bytes, or a thread as a document. ID: a capture's number, a captured path, a session, a turn or message.
 
-    Of a turn or message it gives the records that it was read from. A terminal gets readable text; files and
+    Of a turn or message, `raw` gives the records that it was read from. A terminal gets readable text; files and
     pipes get the bytes. Rows of a database become a database again in a file, and framed rows in a pipe.
+    All other formats tell the thread of a session or turn, from its first turn on.
     """
-    if form not in _FORMATS:
-        raise click.UsageError(f"there is no export as {form!r} yet: `--format raw` gives the bytes as they were")
     if opened.as_json and output in (None, _STDOUT):
         raise click.UsageError("--json says what was written: name a file with --output")
     with opened.reading() as ledger:
+        if form != "raw":
+            export_thread(opened, ledger, id, form, output)
+            return
         try:
             found = exporting.resolve(ledger, id)
         except NotFound as nothing:
             _export_row(opened, ledger, id, output, nothing)
             return
         _export_captures(opened, ledger, id, found, output)
+
+
+def export_thread(opened: Door, ledger: Ledger, text: str, form: str, output: str | None) -> list[Loss]:
+    """Tells a thread, into a new file or the pipe; gives what could not be told as it was."""
+    from agents_ledger.capture.telling import Telling  # noqa: PLC0415 - loads all formats and exports
+
+    telling = Telling(ledger, text, form)
+    if output is None or output == _STDOUT:
+        put_text(telling.pieces())
+        return telling.losses.listed()
+    written = telling.write(Path(output))
+    _say(opened, [msgspec.to_builtins(written)])
+    return written.losses
 
 
 def _export_captures(opened: Door, ledger: Ledger, text: str, found: list[Capture], output: str | None) -> None:
@@ -105,6 +128,15 @@ def put_bytes(pieces: Iterable[bytes]) -> None:
     for piece in pieces:
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
+
+
+def put_text(pieces: Iterable[str]) -> None:
+    """Text into a pipe as it is; on a terminal so that it can't act on it."""
+    if sys.stdout.isatty():
+        for piece in pieces:
+            sys.stdout.write(clean(piece))
+        return
+    put_bytes(piece.encode("utf-8", "replace") for piece in pieces)
 
 
 def _choose(opened: Door, text: str, found: list[Capture]) -> str:

@@ -22,7 +22,7 @@ _CAPTURE: Section = {
     "sources": (f"{_HERE}.sources", "where the agents keep them, and what of it is here"),
     "captures": (f"{_HERE}.captures", "what was taken from where"),
     "problems": (f"{_HERE}.captures", "what was wrong with sources"),
-    "export": (f"{_HERE}.export", "captured bytes, as they were"),
+    "export": (f"{_HERE}.export", "captured bytes as they were; a thread as a document or a request"),
     "rebuild": (f"{_HERE}.rebuild", "the ledger once more, from its evidence alone"),
 }
 _LOOK: Section = {

@@ -27,6 +27,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `captures` | `{"captures": [capture…], "next": cursor or null}` |
 | `problems` | `{"problems": [problem…], "counts": {code: number}, "next": cursor or null}` |
 | `export` | `{"exported": [{"id", "size_bytes", "output", …}…]}`: captures, or the one turn or message |
+| `export --format` | `{"exported": [{"format", "turn_id", "session", "output", "size_bytes", "losses"}]}` |
 | `rebuild` | `{"target", "same", "captures", "sessions", "turns", "not_rebuilt", "digest_before", "digest_after"}` |
 | `ability` | what the ability gives; with `--describe` `{name: {"description", "input", "output", "entity"}}` |
 | `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |

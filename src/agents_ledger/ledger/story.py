@@ -9,7 +9,7 @@ from agents_ledger.ledger import compact, context
 from agents_ledger.ledger.context import ContextTurn
 from agents_ledger.ledger.evidence import Slices, places
 from agents_ledger.ledger.records import read_turn
-from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, SessionRow, TurnRow
+from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.story import (
     Block,
     Call,
@@ -37,13 +37,13 @@ def tell(tx: Tx, turn_id: str, reveal: Reveal | None = None) -> Story:
     """The story up to a turn; without `reveal` as far as the rows tell it."""
     turn = read_turn(tx, turn_id)
     compaction = compact.newest(tx, turn_id)
-    home = _home(tx, turn)
-    details = {} if home is None else _details(tx, home.label)
+    home = home_of(tx, turn)
+    details = {} if home is None else details_of(tx, home.label)
     system = [row.content for row in context.system_prompt(tx, turn) if row.content]
     return Story(
         turn_id=turn_id,
         at=turn.completed_at or turn.started_at,
-        entries=_Teller(tx, reveal).entries(turn, compaction),
+        entries=Teller(tx, reveal).entries(turn, compaction),
         summary=None if compaction is None else _summary(tx, compaction),
         system="\n\n".join(system) or None,
         origin=None if home is None else home.origin,
@@ -57,21 +57,29 @@ def tell(tx: Tx, turn_id: str, reveal: Reveal | None = None) -> Story:
     )
 
 
-class _Teller:
+class Teller:
     """Tells entries one after the other: a few turns, and a few blocks of evidence, in memory."""
 
-    def __init__(self, tx: Tx, reveal: Reveal | None) -> None:
+    def __init__(self, tx: Tx, reveal: Reveal | None, *, is_whole: bool = False) -> None:
         self._tx = tx
         self._reveal = reveal
+        self._is_whole = is_whole  # also what the agent does not tell its model
         self._slices = Slices(tx)
         self._formats: dict[int, str | None] = {}
 
     def entries(self, turn: TurnRow, compaction: CompactionRow | None) -> Iterator[Entry]:
+        """The entries up to a turn, as far as its newest compaction left them."""
         kept_until = 0 if compaction is None else turn.compaction_depth
         if compaction is not None and compaction.replacement_json is not None:
             yield from self._replaced(compaction)
         for told in context.contributions(self._tx, turn, compaction):
             yield from self._of_turn(told, is_kept=told.depth < kept_until)
+
+    def of_record(self, record: Record) -> Iterator[Entry]:
+        """The entries of one turn, its system prompt among them."""
+        turn = record.turn
+        told = ContextTurn(turn.id, record.messages, record.calls, turn.depth, turn.model, turn.provider)
+        yield from self._of_turn(told, is_kept=False)
 
     def _of_turn(self, told: ContextTurn, *, is_kept: bool) -> Iterator[Entry]:
         calls: dict[str | None, list[CallRow]] = {}
@@ -80,7 +88,8 @@ class _Teller:
         for row in told.messages:
             own = calls.pop(row.id, [])
             held = self._held(row.evidence) if _needs_evidence(row) else []
-            if any(each.is_unsent for each in held) or _is_left_out(row):
+            is_unsent = any(each.is_unsent for each in held) or _is_left_out(row)
+            if is_unsent and not self._is_whole:
                 continue
             blocks = tuple(_blocks(row, own, held))
             if blocks:
@@ -147,12 +156,14 @@ def _plainly(compaction: CompactionRow) -> Iterator[Told]:
             yield Told(told, tuple(map(Text, texts)), is_injected=told == "system")
 
 
-def _home(tx: Tx, turn: TurnRow) -> SessionRow | None:
+def home_of(tx: Tx, turn: TurnRow) -> SessionRow | None:
+    """The session in which a turn was written."""
     row = None if turn.session_label is None else tx.first("session_by_label", label=turn.session_label)
     return None if row is None else SessionRow(*row)
 
 
-def _details(tx: Tx, label: str) -> dict[str, Any]:
+def details_of(tx: Tx, label: str) -> dict[str, Any]:
+    """What its sources say about a session: title, project, git_branch."""
     row = tx.first("story_details", label=label)
     return {} if row is None else dict(zip(("title", "project", "git_branch"), row, strict=True))
 

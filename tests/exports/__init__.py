@@ -1,0 +1,1 @@
+"""Threads told to APIs and to people."""
