@@ -146,7 +146,7 @@ def test_results_of_calls_told_as_text_stand_behind_those_of_real_ones() -> None
     found, losses = told(said, *results, entry("user", Text("next")))
     assert found == [
         ("assistant", Text("look"), Text('[call: Odd {"x":1}]'), Call("b", "exec_command", {"cmd": "ls"})),
-        ("tool", Result("b", "Bash", (Text(NO_RESULT),), status="abandoned")),
+        ("tool", Result("b", "exec_command", (Text(NO_RESULT),), status="abandoned")),
         ("user", Text("[failed: Odd]"), Text("odd")),
         ("user", Text("next")),
     ]

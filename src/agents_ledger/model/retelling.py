@@ -32,6 +32,7 @@ class _Teller:
         self._api = api
         self._losses = losses
         self._as_text: set[str] = set()  # calls that were told as text: their results are, too
+        self._tools: dict[str, str] = {}  # what calls are called here: so are their results
         self._waiting: list[Entry] = []  # such results: behind those of real calls
 
     def entry(self, entry: Entry) -> Iterator[Entry]:
@@ -63,7 +64,8 @@ class _Teller:
                 head = Text(f"[{'failed' if block.is_error else 'result'}: {block.tool}]")
                 self._waiting.append(replace(entry, role="user", source="context", blocks=(head, *content)))
             else:
-                told = Result(clean_id(block.call), block.tool, content, block.is_error, block.status)
+                tool = self._tools.pop(block.call, block.tool)
+                told = Result(clean_id(block.call), tool, content, block.is_error, block.status)
                 yield replace(entry, blocks=(told,))
 
     def _content(self, block: Result) -> Iterator[Text | Image]:
@@ -105,6 +107,7 @@ class _Teller:
             self._losses.note("tool-as-text", block.tool)
             return Text(f"[call: {block.tool} {_json(block.params)}]")
         tool, params, left = found
+        self._tools[block.id] = tool
         for name in left:
             self._losses.note("parameter-left-out", f"{block.tool}.{name}")
         return Call(clean_id(block.id), tool, params)
