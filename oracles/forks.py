@@ -17,8 +17,10 @@ from agents_ledger.model.rows import TurnRow
 from oracles.box import Box, Request
 from oracles.conversation import Item, Json
 from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
+from oracles.written import OpenCode, Qwen
 
 NAMES: dict[type[LiveAgent], str] = {Claude: "claude-code", Codex: "codex", Pi: "pi", PiEarendil: "pi"}
+NAMES |= {Qwen: "qwen", OpenCode: "opencode"}
 RESUMED = "Resumed?"
 TOOLS: list[Json] = [
     {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},

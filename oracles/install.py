@@ -62,6 +62,8 @@ JUDGES = {
         Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
         Judge("clawdbot", "npm-pack", "clawdbot", "2026.1.24", "package/dist/routing/session-key.js"),
         Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs"),
+        Judge("qwen", "npm", "@qwen-code/qwen-code", "0.15.10", "node_modules/@qwen-code/qwen-code/cli.js"),
+        Judge("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
     )
 }

@@ -69,7 +69,9 @@ def test_what_can_not_be_written_leaves_nothing_behind(ldg: Ldg, tmp_path: Path)
     before = ldg.json("sessions", "--limit", "500")
     (tmp_path / "taken").write_text("a file", encoding="utf-8")
     assert "--to" in ldg.text("fork", SESSION, "--into", "pi", "--to", str(tmp_path / "taken"), code=2)
-    assert "claude-code, codex, openclaw, pi" in ldg.text("fork", SESSION, "--into", "emacs", code=2)
+    assert "claude-code, codex, gemini, openclaw, opencode, pi, qwen" in ldg.text(
+        "fork", SESSION, "--into", "emacs", code=2
+    )
     assert "--into" in ldg.text("fork", SESSION, "--report", code=2)
     assert "--label" in ldg.text("fork", SESSION, "--into", "pi", "--label", "x", code=2)
     assert ldg.json("sessions", "--limit", "500") == before

@@ -16,6 +16,7 @@ from agents_ledger.capture.origin import Evidence, origin_of
 from agents_ledger.capture.place import Draft, drafted
 from agents_ledger.capture.writer import step_key
 from agents_ledger.errors import BadInput, TurnIsLive
+from agents_ledger.exports.agents.table import NATIVES
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger, sealing, written
 from agents_ledger.ledger.captured import StepRow
@@ -47,9 +48,12 @@ class Made(Struct, frozen=True):
     losses: list[Loss]
 
 
-def agents() -> dict[str, tuple[Format, Native]]:
-    """The agents that a fork can be written for."""
-    return {name: (form, native) for form in formats() for name, native in form.natives.items()}
+def agents() -> dict[str, tuple[Format | None, Native]]:
+    """The agents that a fork can be written for, with the format that reads their files, if there is one."""
+    read: dict[str, tuple[Format | None, Native]] = {
+        name: (form, native) for form in formats() for name, native in form.natives.items()
+    }
+    return {name: (None, native) for name, native in NATIVES.items()} | read
 
 
 def reveal() -> "Revealing":
@@ -91,7 +95,7 @@ def fork_into(ledger: Ledger, machine: Machine, turn_id: str, agent: str, to: st
 class _Telling:
     """One fork on its way: from which records or story, and what of it goes into the ledger."""
 
-    def __init__(self, tx: Tx, turn_id: str, agent: str, form: Format, native: Native, now: int) -> None:
+    def __init__(self, tx: Tx, turn_id: str, agent: str, form: Format | None, native: Native, now: int) -> None:
         record = read_record(tx, turn_id)
         self.turn_id, self.agent, self.native = turn_id, agent, native
         self.story: Story = tell(tx, turn_id, reveal())
@@ -119,9 +123,9 @@ class _Telling:
             self.count += line.count
             yield line.data
 
-    def _copy(self, tx: Tx, record: Record, form: Format) -> Iterator[Line] | None:
-        origin: Evidence | None = origin_of(tx, record)
-        if origin is None or origin.capture.format != form.name:
+    def _copy(self, tx: Tx, record: Record, form: Format | None) -> Iterator[Line] | None:
+        origin: Evidence | None = None if form is None else origin_of(tx, record)
+        if form is None or origin is None or origin.capture.format != form.name:
             return None
         self.fork = replace(self.fork, forked_path=origin.capture.path)
         return self.native.again(origin, self.fork)
@@ -165,6 +169,8 @@ def _register(ledger: Ledger, telling: _Telling, draft: Draft) -> None:
 
 def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool) -> Made:
     fork = telling.fork
+    command = telling.native.resume(fork.session, str(draft.path))
+    is_named = any(str(draft.path) in word for word in command)  # the program is told where it is
     return Made(
         session=label_for(telling.agent, fork.session),
         agent=telling.agent,
@@ -172,8 +178,8 @@ def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool)
         turn_id=telling.turn_id,
         path=str(draft.path),
         folder=fork.cwd,
-        command=telling.native.resume(fork.session, str(draft.path)),
-        is_in_place=is_in_place,
+        command=command,
+        is_in_place=is_in_place or is_named,
         is_copy=telling.is_copy,
         lines=telling.count,
         size_bytes=draft.size_bytes,

@@ -33,8 +33,8 @@ def fork(opened: Door, turn: str, label: str | None, into: str | None, to: str |
 
     With --into, the session is written into the agent's own files, with exactly the history up to TURN, and the
     command is printed that resumes it there. What the agent adds is attached to TURN by the next `ldg sync`.
-    AGENT is claude-code, codex, pi or openclaw. An API (openai, openai-responses, anthropic, gemini-api) gets the
-    body of a request, a reader a document (markdown, html, jsonl): printed, or in a file below --to.
+    AGENT is claude-code, codex, pi, openclaw, gemini, qwen or opencode. An API (openai, openai-responses, anthropic,
+    gemini-api) gets the body of a request, a reader a document (markdown, html, jsonl): printed, or below --to.
     """
     if into is None and (to is not None or report):
         raise click.UsageError("--to and --report go with --into AGENT")

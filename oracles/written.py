@@ -1,0 +1,91 @@
+"""Agents whose sessions are written here and not read yet, resumed in a closed room with the fake model."""
+
+import json
+import shlex
+from pathlib import Path
+
+from oracles.install import JUDGES, NODE
+from oracles.live import LiveAgent
+
+_QWEN = {
+    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "telemetry": {"enabled": False},
+    "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+}
+_MODALITIES = {"input": ["text", "image"], "output": ["text"]}
+_MODEL = {
+    "name": "Fake",
+    "limit": {"context": 200_000, "output": 8192},
+    "tool_call": True,
+    "attachment": True,
+    "modalities": _MODALITIES,
+}
+
+
+class Qwen(LiveAgent):
+    """Qwen Code, over chat completions."""
+
+    judge = "qwen"
+
+    @property
+    def file(self) -> Path:
+        """The session's file."""
+        return next((self.box.home / ".qwen" / "projects").glob(f"*/chats/{self.session}.jsonl"))
+
+    def _prepare(self) -> None:
+        folder = self.box.home / ".qwen"
+        folder.mkdir(exist_ok=True)
+        (folder / "settings.json").write_text(json.dumps(_QWEN))
+
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "it is asked for words only"
+        where = ["--resume", self.session] if self.session else []
+        options = ["--auth-type", "openai", "-y", "-o", "json"]
+        return [str(NODE), str(JUDGES["qwen"].file), *options, *where, "-p", prompt]
+
+    def _variables(self) -> dict[str, str]:
+        return {"OPENAI_API_KEY": "fake-key", "OPENAI_BASE_URL": f"{self.box.url}/v1", "OPENAI_MODEL": "fake-model"}
+
+    def _learned(self, said: str) -> str:
+        return str(self.session or json.loads(said)[-1]["session_id"])
+
+
+class OpenCode(LiveAgent):
+    """OpenCode; a session is imported before it is resumed."""
+
+    judge = "opencode"
+
+    @property
+    def file(self) -> Path:
+        """The document that was imported: its own sessions are rows of a database."""
+        return self.box.home / ".local" / "share" / "opencode" / "imports" / f"{self.session}.json"
+
+    def _prepare(self) -> None:
+        folder = self.box.home / ".config" / "opencode"
+        folder.mkdir(parents=True, exist_ok=True)
+        options = {"baseURL": f"{self.box.url}/v1", "apiKey": "fake-key"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options}
+        settings = {
+            "autoupdate": False,
+            "share": "disabled",
+            "model": "fake/fake-model",
+            "small_model": "fake/fake-model",
+            "permission": {"*": "allow"},
+            "provider": {"fake": {**provider, "models": {"fake-model": _MODEL}}},
+        }
+        (folder / "opencode.json").write_text(json.dumps(settings))
+
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "it is asked for words only"
+        program = shlex.quote(str(JUDGES["opencode"].file))
+        asked = f"printf %s {shlex.quote(prompt)}"  # as an argument it would be quoted once more
+        run = f"{program} run --format json --auto -m fake/fake-model --session {self.session}"
+        return ["sh", "-c", f"{program} import {shlex.quote(str(self.file))} >&2 && {asked} | {run}"]
+
+    def _variables(self) -> dict[str, str]:
+        off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
+        return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
+
+    def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
+        return str(self.session)

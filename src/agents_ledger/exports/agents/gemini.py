@@ -1,0 +1,112 @@
+"""Any story as a session that Gemini CLI takes in (`--session-file`) and goes on with."""
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from agents_ledger.exports.agents.parts import begun, parts
+from agents_ledger.model.ids import uuid4
+from agents_ledger.model.retelling import retold
+from agents_ledger.model.story import Call, Entry, Result, Story
+from agents_ledger.model.times import iso
+from agents_ledger.model.writing import Fork, Line, Losses, Native
+
+AGENT = "gemini"
+# Gemini CLI takes what begins so for commands or for its own, and does not send it
+_UNSENT = ("/", "?", "<session_context>", "<hook_context>")
+_MARK = "User: "
+
+
+def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
+    """The lines: a header, then messages; results stand with their calls."""
+    teller = _Teller(fork, losses)
+    yield teller.header()
+    if story.summary is not None:
+        yield teller.line("user", story.summary.at, {"content": [{"text": story.summary.text}]})
+    answer: Entry | None = None
+    results: list[Entry] = []
+    for entry in begun(story, retold(story, AGENT, None, losses)):
+        if entry.role == "tool":
+            results.append(entry)
+            continue
+        if answer is not None:
+            yield teller.answer(answer, results)
+        answer, results = (entry, []) if entry.role == "assistant" else (None, [])
+        if answer is None:
+            yield teller.said(entry)
+    if answer is not None:
+        yield teller.answer(answer, results)
+
+
+class _Teller:
+    def __init__(self, fork: Fork, losses: Losses) -> None:
+        self._fork = fork
+        self._losses = losses
+        self._count = 0
+
+    def header(self) -> Line:
+        at = iso(self._fork.at)
+        project = sha256(self._fork.cwd.encode("utf-8", "surrogateescape")).hexdigest()
+        times = {"startTime": at, "lastUpdated": at}
+        return Line(
+            msgspec.json.encode({"sessionId": self._fork.session, "projectHash": project, **times, "kind": "main"})
+        )
+
+    def line(self, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
+        self._count += 1
+        name = uuid4(sha256(f"{self._fork.session}/{self._count}".encode()).digest()[:16])
+        return Line(msgspec.json.encode({"id": name, "timestamp": iso(at), "type": kind, **fields}))
+
+    def said(self, entry: Entry) -> Line:
+        content = [part for block in entry.blocks for part in parts(block, self._losses)]
+        first = content[0].get("text")
+        if isinstance(first, str) and first.lstrip().startswith(_UNSENT):
+            self._losses.note("text-marked", f"begins as a command does: it stands behind {_MARK!r}")
+            content[0] = {"text": f"{_MARK}{first}"}
+        return self.line("user", entry.at, {"content": content})
+
+    def answer(self, entry: Entry, results: list[Entry]) -> Line:
+        texts = [block for block in entry.blocks if not isinstance(block, Call)]
+        content = [part for block in texts for part in parts(block, self._losses)]
+        calls = [self._call(block, results, entry.at) for block in entry.blocks if isinstance(block, Call)]
+        told = {"content": content, "thoughts": [], "model": entry.model or "unknown"}
+        return self.line("gemini", entry.at, {**told, **({"toolCalls": calls} if calls else {})})
+
+    def _call(self, call: Call, results: list[Entry], at: int) -> dict[str, Any]:
+        made = next(parts(call, self._losses))["functionCall"]
+        found = (
+            (entry.at, block)
+            for entry in results
+            for block in entry.blocks
+            if isinstance(block, Result) and block.call == call.id
+        )
+        when, result = next(found, (at, Result(call.id, call.tool, is_error=True)))
+        return {
+            **made,
+            "result": list(parts(result, self._losses)),
+            "status": "error" if result.is_error else "success",
+            "timestamp": iso(when),
+        }
+
+
+def _file(fork: Fork) -> str:
+    stamp = (iso(fork.at) or "")[:16].replace(":", "-")
+    project = sha256(fork.cwd.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{project}/chats/session-{stamp}-{fork.session[:8]}.jsonl"
+
+
+def _place(environ: Mapping[str, str], home: str) -> str:
+    return f"{(environ.get('GEMINI_CLI_HOME') or home).rstrip('/')}/.gemini/tmp"
+
+
+NATIVE = Native(
+    program="gemini",
+    new_session=lambda _at, random: uuid4(random),
+    file=_file,
+    place=_place,
+    again=lambda _origin, _fork: None,
+    anew=anew,
+    resume=lambda _session, file: ("gemini", "--session-file", file),
+)
