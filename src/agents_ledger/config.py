@@ -4,15 +4,21 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from agents_ledger.errors import BadInput
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents_ledger.model.formats import Machine
+    from agents_ledger.model.summary import Summariser
+    from agents_ledger.summarisers.dialects import Api
 
 VARIABLE = "AGENTS_LEDGER_DB"
 _DEBUG = "AGENTS_LEDGER_DEBUG"
+_SUMMARISER = "AGENTS_LEDGER_SUMMARISER"
 _APP = "agents-ledger"
 _FILE = "ledger.db"
+_LARGEST = 1e9
 
 
 def ledger_url(given: str | None = None) -> str:
@@ -90,3 +96,46 @@ def has_less_options() -> bool:
 def forces_colour() -> bool:
     """Whether colours are wanted where no terminal is (`FORCE_COLOR`, which a CI sets)."""
     return os.environ.get("FORCE_COLOR", "") not in ("", "0", "false") and not os.environ.get("NO_COLOR")
+
+
+def summariser() -> "Summariser":
+    """Who summarises: the endpoint of `AGENTS_LEDGER_SUMMARISER_URL`, else the conversation's own words are used.
+
+    `…_MODEL` names the model, `…_KEY` is the key, `…_API` is `openai` or `anthropic` (else by the URL), `…_WINDOW` how
+    many tokens the model reads at once, `…_TIMEOUT_S` how long it may take.
+    """
+    given = {name: os.environ.get(f"{_SUMMARISER}_{name}") or None for name in ("URL", "MODEL", "KEY", "API")}
+    if given["URL"] is None:
+        from agents_ledger.model.extractive import Extractive  # noqa: PLC0415 - only when somebody compacts
+
+        return Extractive()
+    from agents_ledger.summarisers import Endpoint  # noqa: PLC0415 - as above
+
+    if given["MODEL"] is None:
+        raise BadInput(f"{_SUMMARISER}_URL is set, but not which model to ask: set {_SUMMARISER}_MODEL")
+    return Endpoint(
+        url=given["URL"],
+        model=given["MODEL"],
+        key=given["KEY"],
+        api=_api(given["API"]),
+        window_tokens=int(_number("WINDOW", 128_000)),
+        timeout_s=_number("TIMEOUT_S", 120.0),
+    )
+
+
+def _api(given: str | None) -> "Api | None":
+    known: dict[str, Api] = {"openai": "openai", "anthropic": "anthropic"}
+    if given is not None and given not in known:
+        raise BadInput(f"{_SUMMARISER}_API must be openai or anthropic")
+    return None if given is None else known[given]
+
+
+def _number(name: str, usual: float) -> float:
+    text = os.environ.get(f"{_SUMMARISER}_{name}")
+    try:
+        value = float(text) if text else usual
+    except ValueError:
+        value = 0.0
+    if not 0 < value < _LARGEST:
+        raise BadInput(f"{_SUMMARISER}_{name} must be a number above 0")
+    return value

@@ -18,6 +18,7 @@
     │   ├── UnresolvedCalls     a turn can't complete while tool calls are open
     │   ├── SessionArchived     the session takes no new turns
     │   └── LeaseLost           another process has closed this live turn
+    ├── SummariserFailed        no usable summary came; the session is as it was
     └── StoreError              the database under the ledger
         ├── StoreUnreachable    it can't be opened (folder missing, no permission, server away)
         ├── NotALedger          the file or database holds something else
@@ -109,6 +110,10 @@ class SessionArchived(NotAllowed):
 
 class LeaseLost(NotAllowed):
     """Another process has closed this live turn."""
+
+
+class SummariserFailed(LedgerError):
+    """No usable summary came; the session is as it was."""
 
 
 class StoreError(LedgerError):

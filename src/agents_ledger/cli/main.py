@@ -48,7 +48,7 @@ _CHANGE: Section = {
     "open": (f"{_HERE}.open", "resumes a session in its own agent"),
     "rewind": (f"{_HERE}.moves", "moves a session back; nothing is lost"),
     "forward": (f"{_HERE}.moves", "moves a rewound session forward again"),
-    "compact": (f"{_HERE}.compaction", "adds a compaction turn with a summary"),
+    "compact": (f"{_HERE}.compaction", "lets a summary stand for the earlier turns"),
     "archive": (f"{_HERE}.naming", "puts a session away; its turns stay"),
     "restore": (f"{_HERE}.naming", "makes an archived session active again"),
     "alias": (f"{_HERE}.naming", "another name for a session"),

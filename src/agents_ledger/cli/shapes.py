@@ -20,7 +20,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `head` | `{"session", "turn_id" or null, "at"}` |
 | `history` | `{"session", "moves": […], "next": cursor or null}` |
 | `including` | `{"turn_id", "sessions": [label…], "next": cursor or null}` |
-| `context` | `{"context": {"turn_id", "system", "summary", "compaction_turn_id", "replacement", "turns", "query"}}` |
+| `context` | `{"context": {"turn_id", "system", "summary", "compaction_turn_id", …, "turns", "query"}, "tokens"}` |
 | `sync` | a round |
 | `sync --watch` | rounds, one on a line: the first one, then those that brought something |
 | `sources` | `{"sources": [{"format", "places": […], "captured", "captured_bytes", "missing": [path…]}…]}` |
@@ -36,7 +36,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `open` | `{"open": {"session", "agent", "agent_session", "turn_id", "path", "folder", "command", "is_elsewhere"}}` |
 | `rewind`, `forward` | `{"move": …}` |
 | `alias` | `{"alias": …}` |
-| `compact` | `{"turn_id"}` |
+| `compact` | `{"turn_id", "compaction"}`; `{"turn_id"}` with `--summary`; `{"turn_id": null, "due"}` if it is not due |
+| `compact --dry-run` | `{"due", "plan": {"head", "through", "message_id", "dropped": [turn…], "kept": [turn…]}}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `face` | `{"table", "rows": [row…], "next": cursor or null}`; without a table `{"tables": {name: [column…]}}` |
 | `verify` | `{"good", "turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |

@@ -11,6 +11,7 @@ from agents_ledger.ledger import (
     append,
     closing,
     compact,
+    compacting,
     context,
     finding,
     lease,
@@ -27,11 +28,14 @@ from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.live import LiveTurn
 from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.opening import opened
+from agents_ledger.ledger.policy import Policy
 from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
+from agents_ledger.model.extractive import Extractive
 from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.model.hits import Found
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
+from agents_ledger.model.summary import Summariser
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
 
@@ -163,6 +167,24 @@ class Ledger:
             return append.append(tx, self.env, session, prepare(turn, self.env), sessions.Origin(), expect)
 
         return self.database.write(body)
+
+    def compact_by(
+        self,
+        summariser: Summariser | None = None,
+        policy: Policy | None = None,
+        **given: Any,
+    ) -> compacting.Compactor:
+        """Who compacts sessions with a summariser (without one: by their own words), by a policy.
+
+        `ledger.compact_by().run("main", "manual")`; without a trigger (None) only if the session is due.
+        """
+        return compacting.Compactor(
+            database=self.database,
+            env=self.env,
+            summariser=summariser or Extractive(),
+            policy=policy or Policy(),
+            **given,
+        )
 
     # moving
 

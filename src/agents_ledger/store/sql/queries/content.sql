@@ -77,6 +77,26 @@ VALUES (:turn_id, :sequence, :message_id, :model, :provider, :input_tokens, :out
 -- name: usages_of
 SELECT * FROM usages WHERE turn_id IN_LIST(:ids) ORDER BY turn_id, sequence;
 
+-- name: newest_usage
+-- The last call to a model on a thread behind a depth: its turn, and the tokens that it had before it and gave. A turn
+-- without tool calls was one call, so its own counters will do.
+WITH RECURSIVE chain(segment_id, through) AS (
+    SELECT segment_id, depth FROM turns WHERE id = :id
+    UNION ALL
+    SELECT s.parent_segment_id, s.fork_depth
+    FROM chain JOIN segments s ON s.id = chain.segment_id
+    WHERE s.parent_segment_id IS NOT NULL AND s.fork_depth > :after)
+SELECT a.id, a.depth, u.message_id,
+    coalesce(u.input_tokens, CASE WHEN u.turn_id IS NULL THEN a.input_tokens END, 0)
+    + coalesce(u.cached_input_tokens, CASE WHEN u.turn_id IS NULL THEN a.cached_input_tokens END, 0)
+    + coalesce(u.cache_write_tokens, CASE WHEN u.turn_id IS NULL THEN a.cache_write_tokens END, 0)
+    + coalesce(u.output_tokens, CASE WHEN u.turn_id IS NULL THEN a.output_tokens END, 0) AS tokens
+FROM chain CROSS JOIN turns a LEFT JOIN usages u ON u.turn_id = a.id
+WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through AND a.depth > :after
+    AND (u.input_tokens > 0 OR u.cached_input_tokens > 0
+        OR (u.turn_id IS NULL AND a.input_tokens > 0 AND a.tool_call_count = 0))
+ORDER BY a.depth DESC, u.sequence DESC LIMIT 1;
+
 -- name: insert_compaction
 INSERT INTO compactions (turn_id, summary, summarized_through_turn_id, first_kept_turn_id, turns_summarized,
     compaction_type, model, provider, tokens_before, tokens_after, summary_tokens,

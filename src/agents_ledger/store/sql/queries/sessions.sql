@@ -118,6 +118,11 @@ SELECT * FROM leases ORDER BY turn_id;
 -- name: lease_of
 SELECT * FROM leases WHERE turn_id = :turn_id;
 
+-- name: live_after
+-- The live turns that will move a session from its head when they end.
+SELECT l.turn_id FROM leases l JOIN turns t ON t.id = l.turn_id
+WHERE l.session_label = :label AND t.parent_turn_id = :head ORDER BY l.turn_id;
+
 -- name: fact
 SELECT value FROM ledger_facts WHERE name = :name;
 
