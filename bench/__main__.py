@@ -18,6 +18,7 @@ import apsw
 
 from bench.bus import bus_rows
 from bench.capture import capture_rows, large_rows
+from bench.context import context_rows
 from bench.durable import durable_rows, postgres_rows, thread_rows
 from bench.faces import face_rows
 from bench.figures import Figure, Row, Setup, machine_factor
@@ -53,6 +54,7 @@ FIGURES: dict[str, Figure] = {
     "bus": bus_rows,
     "store": store_rows,
     "faces": face_rows,
+    "context": context_rows,
 }
 BY_NAME: dict[str, Figure] = {"large": large_rows}  # take too much of a machine to be run unasked
 _WIDTHS = (11, 33, 20, 43, 14, 8, 7)

@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agents_ledger.capture.forking import reveal
 from agents_ledger.errors import BadInput, NotFound, StoreFull, StoreUnreachable
@@ -13,7 +14,7 @@ from agents_ledger.exports.targets import TARGETS, Request
 from agents_ledger.ledger import Ledger, sessions, threads
 from agents_ledger.ledger.chronicle import chronicle
 from agents_ledger.ledger.story import tell
-from agents_ledger.model.story import Loss
+from agents_ledger.model.story import Entry, Loss, Story, Text
 from agents_ledger.model.writing import Losses
 from agents_ledger.store import Tx
 from agents_ledger.store.files import publish
@@ -36,12 +37,13 @@ class Written(Struct, frozen=True):
 class Telling:
     """A thread on its way into one target: the turn is found at once, the rest is told when it is asked for."""
 
-    def __init__(self, ledger: Ledger, text: str, target: str) -> None:
+    def __init__(self, ledger: Ledger, text: str, target: str, query: str | None = None) -> None:
         if target not in TARGETS:
             raise BadInput(f"there is no export as {target!r}: there are raw, {', '.join(sorted(TARGETS))}")
         self.target = target
         self.losses = Losses()
         self._ledger = ledger
+        self._query = query  # of a request: what is asked next
         with ledger.database.read() as tx:
             self.session, self.turn_id = _found(tx, text)
 
@@ -55,7 +57,7 @@ class Telling:
         wanted = TARGETS[self.target]
         with self._ledger.database.read() as tx:
             if isinstance(wanted, Request):
-                yield from wanted.write(tell(tx, self.turn_id, reveal()), self.losses)
+                yield from wanted.write(_with(tell(tx, self.turn_id, reveal()), self._query), self.losses)
             else:
                 yield from wanted.write(chronicle(tx, self.turn_id, reveal(), self.session))
 
@@ -64,6 +66,14 @@ class Telling:
         target = path / self.name if path.is_dir() else path
         size = _write_new(target, (piece.encode("utf-8", "replace") for piece in self.pieces()))
         return Written(self.target, self.turn_id, self.session, str(target.absolute()), size, self.losses.listed())
+
+
+def _with(story: Story, query: str | None) -> Story:
+    """A story with a question behind it."""
+    if query is None:
+        return story
+    asked = Entry(role="user", blocks=(Text(query),), turn_id=story.turn_id, at=story.at, source="human")
+    return structs.replace(story, entries=chain(story.entries, (asked,)))
 
 
 def _found(tx: Tx, text: str) -> tuple[str | None, str]:
