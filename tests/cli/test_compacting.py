@@ -50,6 +50,8 @@ def test_compact_only_if_it_is_due(talked: Ldg) -> None:
         ledger.append("main", exchange(7))
     limit = talked.json("compact", "main", "--if-due", "--window", "20", "--reserve", "10", "--keep", "0")
     assert limit["compaction"]["trigger"] == "context_limit"
+    assert "leave out one of them" in talked.text("compact", "main", "--if-due", "--trigger", "periodic", code=2)
+    assert "add --if-due" in talked.text("compact", "main", "--every", "3", code=2)
     assert "leaves nothing of 10" in talked.text("compact", "main", "--window", "10", "--reserve", "10", code=2)
 
 

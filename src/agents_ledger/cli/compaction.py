@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agents_ledger import config
+from agents_ledger.cli.completing import complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
@@ -29,7 +30,7 @@ _NOT_DUE = 1
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--summary", metavar="TEXT|@FILE|-", help="A summary of yours: a text, a file, or stdin.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="The last N turns stay word for word.")
 @click.option("--keep-tokens", type=_SIZE, default=_USUAL.keep_tokens, show_default=True, help="Or as many as fit.")
@@ -63,6 +64,10 @@ def compact(opened: Door, /, session: str, summary: str | None, **given: Any) ->
             raise click.UsageError("--summary is written as it is: only --keep and --trigger go with it")
         _by_hand(opened, session, read_text(summary), given)
         return
+    if given["if_due"] and given["trigger"]:
+        raise click.UsageError("--if-due finds the trigger by itself: leave out one of them")
+    if given["every"] and not given["if_due"]:
+        raise click.UsageError("--every says when it is due: add --if-due")
     policy = _policy(given)
     if given["dry_run"]:
         _show_plan(opened, session, policy)

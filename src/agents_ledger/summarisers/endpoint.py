@@ -36,7 +36,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     pause: Callable[[float], object] = time.sleep
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.url!r}, {self.model!r})"
+        return f"Endpoint({urlsplit(self.url).hostname!r}, {self.model!r})"  # some URLs hold a key, too
 
     def summarise(self, task: Task) -> Summary:
         """The summary of a task."""
