@@ -28,8 +28,9 @@ PROFILE = settings(
     report_multiple_bugs=False,
 )
 _RECORD = "turns segments messages tool_calls compactions originals message_files message_lints message_codeblocks"
-_AROUND = "sessions session_history session_aliases log leases search"
-_FORGET = "; ".join(f"DELETE FROM {table}" for table in f"{_RECORD} {_AROUND}".split())  # noqa: S608 - names from above
+_AROUND = "sessions session_history session_aliases log leases search search_notes usages usage_slots saves"
+_LOOKED_UP = "segment_paths session_ids session_segments"
+_FORGET = "; ".join(f"DELETE FROM {table}" for table in f"{_RECORD} {_AROUND} {_LOOKED_UP}".split())  # noqa: S608 - names from above
 
 
 def sqlite_machine(folder: Path) -> type[LedgerMachine]:

@@ -380,9 +380,18 @@ class Sync:
                 with self.ledger.database.read() as tx:
                     row = tx.first("capture_by_id", id=capture_id)
                 if row is not None:
-                    capture = Capture(*row)
-                    self.taker.from_evidence(capture, self.formats[capture.format], is_again=True)
+                    self._read_again(Capture(*row))
                     self.writer.flush()
+
+    def _read_again(self, capture: Capture) -> None:
+        """A source once more, from its evidence; rows of a database come whole each time that they change."""
+        form = self.formats[capture.format]
+        if capture.shape == "lines":
+            self.taker.from_evidence(capture, form, is_again=True)
+        elif capture.shape == "bundle" and capture.bundle is not None:
+            self.read_bundle(capture.bundle)
+        elif capture.shape == "document":
+            self.taker.whole(capture, form, [self.piece(capture, "")])
 
     def _ready(self) -> list[tuple[int, str]]:
         found: list[tuple[int, str]] = []

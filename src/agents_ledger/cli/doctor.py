@@ -9,14 +9,14 @@ from agents_ledger.cli.health import Health, examine
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import number, plural, size
+from agents_ledger.errors import StoreCorrupt
 
 
 @click.command()
 @door
 def doctor(opened: Door) -> None:
     """Looks at the ledger's database and says what is wrong with it. Exit code 1 if something is."""
-    with opened.reading() as ledger:
-        found = examine(ledger)
+    found = _examined(opened)
     if opened.as_json:
         answer(
             {
@@ -36,8 +36,16 @@ def doctor(opened: Door) -> None:
         click.get_current_context().exit(1)
 
 
+def _examined(opened: Door) -> Health:
+    try:
+        with opened.reading() as ledger:
+            return examine(ledger)
+    except StoreCorrupt as damage:  # so much that it can't even be opened
+        return Health({}, [], {}, {}, {}, [str(damage)], [])
+
+
 def _print(screen: Screen, found: Health) -> None:
-    rows = _rows(found)
+    rows = _rows(found) if found.facts else [("ledger", "can't be read")]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         screen.line((f"{name:<{width}}  ", "dim"), value)

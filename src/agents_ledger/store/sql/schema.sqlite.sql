@@ -58,6 +58,8 @@ WHEN OLD.seal_seq > 0
 BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
 CREATE TRIGGER turns_home BEFORE UPDATE OF session_label ON turns WHEN OLD.seal_seq > 0
 BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
+CREATE TRIGGER turns_counted BEFORE UPDATE OF messages_before ON turns WHEN OLD.seal_seq > 0
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
 CREATE TRIGGER turns_children BEFORE UPDATE OF has_children ON turns WHEN NEW.has_children < OLD.has_children
     AND (EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = OLD.segment_id AND c.depth = OLD.depth + 1)
         OR EXISTS (SELECT 1 FROM segments f WHERE f.parent_segment_id = OLD.segment_id AND f.fork_depth = OLD.depth))

@@ -10,6 +10,8 @@ base(segment_id, before) AS (
 UPDATE turns SET messages_before = place.before
 FROM (SELECT c.id, b.before + c.through - c.n AS before FROM counted c JOIN base b ON b.segment_id = c.segment_id) AS place
 WHERE place.id = turns.id;
+CREATE TRIGGER turns_counted BEFORE UPDATE OF messages_before ON turns WHEN OLD.seal_seq > 0
+BEGIN SELECT RAISE(ABORT, 'ledger: the turn is sealed'); END;
 
 -- What the faces look things up by. Nothing of it changes with an ordinary turn.
 CREATE TRIGGER segments_path AFTER INSERT ON segments
