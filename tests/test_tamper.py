@@ -301,8 +301,8 @@ def test_two_rows_that_swapped_a_value_are_found(tampered: Tampered, table: str,
 
 def test_messages_in_another_order_and_a_turn_under_another_parent_are_found(tampered: Tampered) -> None:
     story = tampered.story
-    turn = [row for row in tampered.rows("messages") if row["turn_id"] == story.second]
-    place = tampered.set("messages", turn[0][tampered.place], "sequence", 7)
+    first = next(row for row in tampered.rows("messages") if row["turn_id"] == story.second and not row["sequence"])
+    place = tampered.set("messages", first[tampered.place], "sequence", 7)
     assert story.second in {finding.row for finding in tampered.ledger.verify().findings}
     tampered.set("messages", place, "sequence", 0)
     side = next(row for row in tampered.rows("turns") if row["id"] == story.side)

@@ -202,6 +202,13 @@ class LedgerMachine(RuleBasedStateMachine):
             self._moved(label, target, "replay")
         self._after()
 
+    @rule(pick=picks, turns=st.integers(1, 2), more=st.integers(0, 2))
+    def wander(self, pick: int, turns: int, more: int) -> None:
+        """Back, further back, and forward again: what is ahead then is more than one turn."""
+        self.roll_back(pick, turns)
+        self.roll_back(pick, more)
+        self.forward(pick)
+
     @rule(pick=picks, archive=st.booleans())
     def put_away(self, pick: int, archive: bool) -> None:
         label = self._any(list(self.model.sessions), pick)

@@ -49,7 +49,12 @@ def export(opened: Door, id: str, form: str, output: str | None) -> None:  # noq
         raise click.UsageError("--json says what was written: name a file with --output")
     with opened.reading() as ledger:
         if form != "raw":
-            export_thread(opened, ledger, id, form, output)
+            try:
+                export_thread(opened, ledger, id, form, output)
+            except NotFound as nothing:
+                if id.isdecimal():
+                    raise BadInput(f"{nothing}; the bytes of capture {id} come with `--format raw`") from None
+                raise
             return
         try:
             found = exporting.resolve(ledger, id)
