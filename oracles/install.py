@@ -88,12 +88,12 @@ def missing(name: str) -> str | None:
     what = f"{judge.package} {judge.version}"
     mark = _mark(judge)
     if not mark.exists():
-        return f"{what} is not installed: run `make oracles`"
+        return f"{what} is not installed: run `python -m oracles.install`"
     noted = json.loads(mark.read_text())
     if noted["error"]:
         return f"{what} could not be installed: {noted['error']}"
     if noted["version"] != judge.version or not any(judge.folder.glob(judge.proof)):
-        return f"{what} is not what lies in {judge.folder}: run `make oracles`"
+        return f"{what} is not what lies in {judge.folder}: run `python -m oracles.install`"
     return None
 
 
