@@ -96,7 +96,7 @@ def _chosen(ledger: Ledger, text: str, last: int | None, *, sees: bool) -> Repla
 def _paced(chosen: Replay, pause: Pause | None) -> Iterator[Event]:
     for event in chosen:
         if pause is not None:
-            time.sleep(pause(event))
+            time.sleep(pause(event))  # as long as it took then, or what was asked for
         yield event
 
 

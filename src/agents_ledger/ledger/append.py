@@ -7,7 +7,7 @@ from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import seal, seal_open
-from agents_ledger.model.rows import Record
+from agents_ledger.model.rows import Record, TurnRow
 from agents_ledger.store import Tx
 
 
@@ -76,6 +76,17 @@ def place_under(tx: Tx, env: Env, parent_id: str | None, turn_id: str, *, is_ope
     if not has_children:
         tx.run("mark_parent", id=parent_id)
     return Place(parent_id, root, segment, depth + 1, parent_hash, tokens, system_depth, compaction_depth, before)
+
+
+def place_of(tx: Tx, turn: TurnRow) -> Place:
+    """The place that a turn has, with what it inherits from its parent as that is now."""
+    if turn.parent_turn_id is None:
+        return Place(None, turn.root_id, turn.segment_id, turn.depth)
+    parent = tx.first("parent_facts", id=turn.parent_turn_id)
+    assert parent is not None, "a foreign key keeps it"  # noqa: S101
+    _, _, _, tokens, system_depth, compaction_depth, parent_hash, _, _, before = parent
+    where = turn.parent_turn_id, turn.root_id, turn.segment_id, turn.depth
+    return Place(*where, parent_hash, tokens, system_depth, compaction_depth, before)
 
 
 def insert_parts(tx: Tx, record: Record | Builder) -> None:

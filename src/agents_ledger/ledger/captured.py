@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import LedgerError
 from agents_ledger.ledger import compact, log, moves, notes, sessions, threads
-from agents_ledger.ledger.append import insert_attachments, insert_parts, insert_sealed, place_under
+from agents_ledger.ledger.append import insert_attachments, insert_parts, insert_sealed, place_of, place_under
 from agents_ledger.ledger.build import Place, Prepared, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import places
@@ -197,25 +197,10 @@ def _carry(tx: Tx, env: Env, turn_ids: list[str]) -> list[int]:
 
 
 def _same_place(tx: Tx, env: Env, kept: Record, is_final: bool) -> Place:
-    turn = kept.turn
-    if turn.parent_turn_id is None:
-        return Place(None, turn.root_id, turn.segment_id, turn.depth)
-    parent = tx.first("parent_facts", id=turn.parent_turn_id)
-    assert parent is not None, "a foreign key keeps it"  # noqa: S101
-    _root, _segment, _depth, tokens, system_depth, compaction_depth, parent_hash, _, _, before = parent
-    if is_final and not parent_hash:
-        parent_hash = seal_open(tx, env, turn.parent_turn_id)
-    return Place(
-        turn.parent_turn_id,
-        turn.root_id,
-        turn.segment_id,
-        turn.depth,
-        parent_hash,
-        tokens,
-        system_depth,
-        compaction_depth,
-        before,
-    )
+    place = place_of(tx, kept.turn)
+    if is_final and place.parent_turn_id is not None and not place.parent_hash:
+        return msgspec.structs.replace(place, parent_hash=seal_open(tx, env, place.parent_turn_id))
+    return place
 
 
 def _new_place(tx: Tx, env: Env, given: Prepared, parent_id: str | None, *, is_final: bool) -> Place:

@@ -1,7 +1,7 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
 from agents_ledger.ledger import append, lease, moves, notes, sessions
-from agents_ledger.ledger.build import Place, close, settle
+from agents_ledger.ledger.build import close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
 from agents_ledger.model.entries import Usage
@@ -29,7 +29,7 @@ def finish(
     record = read_record(tx, held.turn_id)
     if permissions_used is not None:
         record.turn.permissions_used = permissions_used
-    place = _place_of(tx, record)
+    place = append.place_of(tx, record.turn)
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
     append.seal_live(tx, env, record, place.parent_hash)
@@ -50,17 +50,6 @@ def recover(tx: Tx, env: Env) -> list[str]:
 
 def _leases(tx: Tx) -> list[LeaseRow]:
     return [LeaseRow(*row) for row in tx.rows("all_leases")]
-
-
-def _place_of(tx: Tx, record: Record) -> Place:
-    turn = record.turn
-    if turn.parent_turn_id is None:
-        return Place(None, turn.root_id, turn.segment_id, turn.depth)
-    parent = tx.first("parent_facts", id=turn.parent_turn_id)
-    assert parent is not None, "a foreign key keeps it"  # noqa: S101
-    _, _, _, tokens, system_depth, compaction_depth, parent_hash, _, _, before = parent
-    where = turn.parent_turn_id, turn.root_id, turn.segment_id, turn.depth
-    return Place(*where, parent_hash, tokens, system_depth, compaction_depth, before)
 
 
 def _keep_error(tx: Tx, record: Record, error: str) -> str:

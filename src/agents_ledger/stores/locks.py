@@ -35,7 +35,7 @@ def locked(path: str, patience_ms: int = PATIENCE_MS) -> Iterator[None]:
                 f"{path} is being written by another process ({_holder(lock) or 'unknown'}): wait for it, "
                 f"or remove {lock} if there is none"
             )
-        time.sleep(_NAP_S)
+        time.sleep(_NAP_S)  # a lock that other programs know is a file: nothing tells when it goes
     try:
         yield
     finally:
