@@ -1,7 +1,5 @@
 """Other programs' databases: copied out, never changed, never blocked for long; then read from the copy."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +16,9 @@ _BUSY_MS = 2000
 @contextmanager
 def copied(path: str) -> Iterator[apsw.Connection]:
     """A consistent copy of a database, open for reading."""
-    with tempfile.TemporaryDirectory(prefix="ldg-") as folder:
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - only for databases
+
+    with TemporaryDirectory(prefix="ldg-") as folder:
         target = Path(folder) / "copy.db"
         _copy(Path(path), target)
         connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -56,10 +56,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _copy_files(source: Path, wal: Path, target: Path) -> None:
+    from shutil import copyfile  # noqa: PLC0415 - only for databases
+
     for _ in range(_TRIES):
         before = _stamp(source, wal)
-        shutil.copyfile(source, target)
-        shutil.copyfile(wal, target.with_name(target.name + "-wal"))
+        copyfile(source, target)
+        copyfile(wal, target.with_name(target.name + "-wal"))
         if _stamp(source, wal) == before:
             return
     raise OSError(f"{source} keeps changing while it is copied")

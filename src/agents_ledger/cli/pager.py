@@ -1,7 +1,6 @@
 """Long output goes through a pager: on terminals only, and only if it is longer than the screen."""
 
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,8 +32,10 @@ def paged(*, is_wanted: bool | None) -> Iterator[IO[str] | None]:
 def _command(is_wanted: bool | None) -> list[str] | None:
     if is_wanted is False or not (sys.stdout.isatty() and sys.stdin.isatty()):
         return None
+    from shutil import which  # noqa: PLC0415 - only on a terminal
+
     words = shlex.split(config.pager())
-    if not words or words[0] == "cat" or shutil.which(words[0]) is None:
+    if not words or words[0] == "cat" or which(words[0]) is None:
         return None
     if words[0].rpartition("/")[2] == "less" and len(words) == 1 and not config.has_less_options():
         words += ["-R", "-X"] + ([] if is_wanted else ["-F"])

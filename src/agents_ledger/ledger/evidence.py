@@ -2,14 +2,17 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.model import zstd
 from agents_ledger.store import Tx
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _UNPACKED = 4  # blocks at a time
 BLOCK_BYTES = 512 * 1024
@@ -94,6 +97,8 @@ def read(tx: Tx, capture_id: int, start: int = 0) -> Iterator[bytes]:
 
 def read_ahead(tx: Tx, capture_id: int) -> Iterator[bytes]:
     """The same, for large captures: the next blocks are unpacked and checked by another thread meanwhile."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads `logging`: too much for a short command
+
     with ThreadPoolExecutor(1) as pool:
         ahead: deque[Future[bytes]] = deque()
         for _idx, block_id, _digest, _size in tx.rows("blocks_of", capture_id=capture_id):

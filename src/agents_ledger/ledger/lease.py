@@ -1,7 +1,6 @@
 """Leases: who is writing a live turn, and whether that writer is still there."""
 
 import os
-import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +78,9 @@ def _machine() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
-        return socket.gethostname()
+        from socket import gethostname  # noqa: PLC0415 - where there is no /proc
+
+        return gethostname()
     return f"{boot}/{space}"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -11,13 +11,10 @@ from agents_ledger.ledger import (
     append,
     closing,
     compact,
-    compacting,
     context,
-    finding,
     lease,
     moves,
     records,
-    replay,
     search,
     sessions,
     threads,
@@ -28,16 +25,20 @@ from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.live import LiveTurn
 from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.opening import opened
-from agents_ledger.ledger.policy import Policy
-from agents_ledger.ledger.verify import Report, verify
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
-from agents_ledger.model.extractive import Extractive
 from agents_ledger.model.filters import EVERYTHING, Filters
-from agents_ledger.model.hits import Found
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
-from agents_ledger.model.summary import Summariser
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
+
+if TYPE_CHECKING:  # what most programs never ask for is loaded when it is asked for
+    from agents_ledger.ledger.compacting import Compactor
+    from agents_ledger.ledger.finding import By
+    from agents_ledger.ledger.policy import Policy
+    from agents_ledger.ledger.replay import Replay
+    from agents_ledger.ledger.verify import Report
+    from agents_ledger.model.hits import Found
+    from agents_ledger.model.summary import Summariser
 
 
 class Ledger:
@@ -170,21 +171,19 @@ class Ledger:
 
     def compact_by(
         self,
-        summariser: Summariser | None = None,
-        policy: Policy | None = None,
+        summariser: "Summariser | None" = None,
+        policy: "Policy | None" = None,
         **given: Any,
-    ) -> compacting.Compactor:
+    ) -> "Compactor":
         """Who compacts sessions with a summariser (without one: by their own words), by a policy.
 
         `ledger.compact_by().run("main", "manual")`; without a trigger (None) only if the session is due.
         """
-        return compacting.Compactor(
-            database=self.database,
-            env=self.env,
-            summariser=summariser or Extractive(),
-            policy=policy or Policy(),
-            **given,
-        )
+        from agents_ledger.ledger.compacting import Compactor  # noqa: PLC0415 - see above
+
+        chosen = {"summariser": summariser, "policy": policy}
+        given |= {name: value for name, value in chosen.items() if value is not None}
+        return Compactor(database=self.database, env=self.env, **given)
 
     # moving
 
@@ -342,9 +341,11 @@ class Ledger:
         with self.database.read() as tx:
             return context.assemble(tx, turn_id, query)
 
-    def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> replay.Replay:
+    def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> "Replay":
         """A thread once more, event by event, from a depth on; `sees`: with what the model saw. Moves nothing."""
-        return replay.replay(self.database, turn_id, first, sees=sees)
+        from agents_ledger.ledger.replay import replay  # noqa: PLC0415 - see above
+
+        return replay(self.database, turn_id, first, sees=sees)
 
     def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
@@ -359,9 +360,11 @@ class Ledger:
         filters: Filters = EVERYTHING,
         limit: int = 10,
         cursor: str | None = None,
-        by: finding.By | None = None,
-    ) -> Found:
+        by: "By | None" = None,
+    ) -> "Found":
         """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
+        from agents_ledger.ledger import finding  # noqa: PLC0415 - see above
+
         if not self.database.readonly and finding.is_behind(self.database):
             self.index()
         return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
@@ -382,8 +385,10 @@ class Ledger:
                 return []
         return self.database.write(lambda tx: closing.recover(tx, self.env))
 
-    def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> Report:
+    def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> "Report":
         """Recomputes hashes, tree, heads, counters and sequences."""
+        from agents_ledger.ledger.verify import verify  # noqa: PLC0415 - see above
+
         return verify(self.database, limit=limit, progress=progress)
 
     def index(self) -> None:

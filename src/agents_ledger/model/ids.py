@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from hashlib import sha256
-from uuid import UUID
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALID = frozenset(_ALPHABET)
@@ -60,14 +59,20 @@ def derived(at_ms: int, *parts: str | int) -> str:
 
 def uuid4(random: bytes) -> str:
     """A UUID of version 4 out of 16 random bytes."""
-    return str(UUID(bytes=random, version=4))
+    return _uuid(int.from_bytes(random, "big"), 4)
 
 
 def uuid7(at_ms: int, random: bytes) -> str:
     """A UUID of version 7 (ordered by time) out of 16 random bytes."""
     number = min(max(at_ms, 0), _LAST_STAMP) << _RANDOM_BITS | int.from_bytes(random[-10:], "big")
-    version, variant = 0xF << 76, 0x3 << 62
-    return str(UUID(int=number & ~version & ~variant | 0x7 << 76 | 0x2 << 62))
+    return _uuid(number, 7)
+
+
+def _uuid(number: int, version: int) -> str:
+    """128 bits as a UUID of RFC 9562."""
+    number = number & ~(0xF << 76) & ~(0x3 << 62) | version << 76 | 0x2 << 62
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def is_ulid(text: str) -> bool:

@@ -16,36 +16,37 @@ _UNSPACED = (
     "\uff66-\uff9f"
 )
 _EMOJI = "\u231a\u231b\u2600-\u27bf\u2b50\u2b55\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
-_SINGLE = re.compile(f"[{_UNSPACED}{_EMOJI}]")
-_SCRIPT = re.compile(f"[{_UNSPACED}]")
-_SIGN = re.compile(f"[{_EMOJI}]")
 _WORD = re.compile("[a-z0-9]+")
-_TOKEN = re.compile(f"[{_UNSPACED}{_EMOJI}]|[^\\W_{_UNSPACED}{_EMOJI}]+")
+# compiled when first met (these take as long as the rest of a short command): most texts are ASCII
+_SINGLE = f"[{_UNSPACED}{_EMOJI}]"
+_SCRIPT = f"[{_UNSPACED}]"
+_SIGN = f"[{_EMOJI}]"
+_TOKEN = f"[{_UNSPACED}{_EMOJI}]|[^\\W_{_UNSPACED}{_EMOJI}]+"
 
 
 def tokens(text: str) -> list[str]:
     """The words of a text, in their order, in small letters."""
     if text.isascii():
         return _WORD.findall(text.lower())
-    return [_named(found) for found in _TOKEN.findall(text)]
+    return [_named(found) for found in re.findall(_TOKEN, text)]
 
 
 def is_special(text: str) -> bool:
     """Whether there is something in a text that the databases' own words do not cover. Costs nothing for ASCII."""
-    return not text.isascii() and _SINGLE.search(text) is not None
+    return not text.isascii() and re.search(_SINGLE, text) is not None
 
 
 def is_unspaced(text: str) -> bool:
     """Whether a text has characters of a script without spaces."""
-    return not text.isascii() and _SCRIPT.search(text) is not None
+    return not text.isascii() and re.search(_SCRIPT, text) is not None
 
 
 def special_words(text: str) -> str:
     """What is kept about such a text: all its words, or only its emoji (the words beside them are indexed anyway)."""
     if is_unspaced(text):
         return " ".join(tokens(text))
-    return " ".join(dict.fromkeys(_named(sign) for sign in _SIGN.findall(text)))
+    return " ".join(dict.fromkeys(_named(sign) for sign in re.findall(_SIGN, text)))
 
 
 def _named(token: str) -> str:
-    return f"u{ord(token):x}" if _SINGLE.match(token) else token.lower()
+    return f"u{ord(token):x}" if re.match(_SINGLE, token) else token.lower()

@@ -1,7 +1,7 @@
 """The named SQL statements, read from the `.sql` files and put into an engine's dialect."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -52,17 +52,37 @@ class Statement:
         return got if len(self.names) > 1 else (got,)
 
 
+class Statements(Mapping[str, Statement]):
+    """Every named statement, put into its dialect when it is first asked for: a command needs a few of hundreds."""
+
+    def __init__(self, dialect: Dialect, pieces: list[tuple[str, str, str]]) -> None:
+        self._dialect = dialect
+        self._bodies = {name: body for kind, name, body in pieces if kind == "name"}
+        self._fragments = {name: without_comments(body) for kind, name, body in pieces if kind == "fragment"}
+        self._made: dict[str, Statement] = {}
+
+    def __getitem__(self, name: str) -> Statement:
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = _statement(self._bodies[name], self._dialect, self._fragments)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bodies)
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+
 @cache
-def statements(dialect: Dialect) -> dict[str, Statement]:
-    """Every named statement: the shared ones, then the dialect's own."""
+def statements(dialect: Dialect) -> Statements:
+    """The shared ones, then the dialect's own."""
     folder = sql_folder().joinpath("queries")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     # `tree.sql`, `search.sqlite.sql`
     mine = [name for name in names if name.count(".") == 1 or name.split(".")[1] == dialect]
     texts = [folder.joinpath(name).read_text("utf-8") for name in mine]
-    pieces = [piece for text in texts for piece in _pieces(text)]
-    fragments = {name: without_comments(body) for kind, name, body in pieces if kind == "fragment"}
-    return {name: _statement(body, dialect, fragments) for kind, name, body in pieces if kind == "name"}
+    return Statements(dialect, [piece for text in texts for piece in _pieces(text)])
 
 
 def schema_script(stem: str, dialect: Dialect, folder: Path | None = None) -> str:
