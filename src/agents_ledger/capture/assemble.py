@@ -179,8 +179,10 @@ class Assembler:
         for lane in self.lanes.values():
             if lane.open is not None:
                 if lane.ahead and lane.at.turn is lane.open:
+                    ended_at = lane.open.ended_at
                     for step, at, place in lane.ahead:
                         lane.open.say(step, at, place)
+                    lane.open.ended_at = ended_at  # it is no part of this turn
                     lane.shown = len(lane.ahead)
                 self._ledger.store(lane.open, is_final=False)
 

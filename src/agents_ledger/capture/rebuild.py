@@ -10,7 +10,7 @@ from agents_ledger.capture.records import unframed
 from agents_ledger.capture.source import Taker
 from agents_ledger.capture.sync import Sync
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import Ledger, evidence, moves, written
+from agents_ledger.ledger import Ledger, evidence, moves, sealing, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.sessions import Origin
@@ -65,11 +65,11 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
 def _take_over(ledger: Ledger, target: Ledger) -> None:
     """The secret that salts are made from: the same turns get the same hashes. And what was written from here."""
     with ledger.database.read() as tx:
-        secret = tx.value("fact", name="capture_secret")
+        secret = tx.value("fact", name=sealing.SECRET)
         forks = written.every(tx)
     target.database.write(lambda tx: written.keep(tx, forks))
     if secret is not None:
-        target.database.write(lambda tx: tx.run("put_fact", name="capture_secret", value=secret))
+        target.database.write(lambda tx: tx.run("put_fact", name=sealing.SECRET, value=secret))
 
 
 def _fork_again(ledger: Ledger, target: Ledger) -> None:

@@ -1,30 +1,26 @@
 """What is about to be written, in one batch for many turns and sources, and what is there already."""
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from hashlib import blake2b
-from hmac import digest as hmac
 from typing import Any
 
 from msgspec import Struct
 
 from agents_ledger.capture.fitting import fitted
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import Ledger, usage
+from agents_ledger.ledger import Ledger, sealing, usage
 from agents_ledger.ledger.build import Prepared, prepare
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.records import read_record
 from agents_ledger.model.entries import Turn
-from agents_ledger.model.hashes import SALT_BYTES
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
 
 BATCH_BYTES = 16 << 20
 _SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
-_SECRET = "capture_secret"  # noqa: S105 - the name of a fact
 
 Operation = Callable[[Batch], None]
 
@@ -49,7 +45,7 @@ class Writer:
         self.database.expect_much()
         self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
         self.commits = 0
-        self._secret = self.database.write(_secret)
+        self._secret = self.database.write(sealing.secret)
         self._operations: list[Operation] = []
         self._steps: dict[int, list[tuple[str, int]]] = {}
         self._states: dict[str, tuple[Any, ...] | None] = {}  # turns of the database that were asked for
@@ -109,7 +105,7 @@ class Writer:
 
     def prepare(self, turn: Turn) -> Prepared:
         """A turn's rows and commitments; the same again for the same turn of this ledger."""
-        seed = hmac(self._secret, (turn.id or "").encode(), "sha256")[:SALT_BYTES]
+        seed = sealing.seed_of(self._secret, turn.id or "")
         try:
             return prepare(turn, self.env, seed)
         except BadInput:
@@ -182,12 +178,3 @@ def step_key(origin: str, session: str, native_id: str) -> int:
     scope = session if len(native_id) < _SHORT_ID else ""
     text = f"{origin}\x1f{scope}\x1f{native_id}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
-
-
-def _secret(tx: Tx) -> bytes:
-    """What salts of captured turns are made from: they must be the same when the ledger is built again."""
-    known = tx.value("fact", name=_SECRET)
-    if known is None:
-        known = os.urandom(32).hex()
-        tx.run("put_fact", name=_SECRET, value=known)
-    return bytes.fromhex(known)

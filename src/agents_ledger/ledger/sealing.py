@@ -1,5 +1,8 @@
 """Seals: what makes a turn final. One is sealed at its end; one whose source may go on, when something follows it."""
 
+import os
+from hmac import digest as hmac
+
 from agents_ledger.ledger import log
 from agents_ledger.ledger.build import Prepared, committed
 from agents_ledger.ledger.env import Env
@@ -9,6 +12,7 @@ from agents_ledger.model.rows import Record
 from agents_ledger.model.rules import open_calls
 from agents_ledger.store import Tx
 
+SECRET = "capture_secret"  # noqa: S105 - the name of a fact
 OPEN = 0  # the `seal_seq` of a turn whose source may go on
 
 
@@ -54,7 +58,22 @@ def _open_chain(tx: Tx, turn_id: str) -> tuple[list[str], bytes | None]:
 
 
 def _seal_one(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> bytes:
-    seal(tx, committed(record, env), parent_hash, env.now(), was_open=True)
+    seed = None if record.turn.evidence is None else seed_of(secret(tx), record.turn.id)
+    seal(tx, committed(record, env, seed=seed), parent_hash, env.now(), was_open=True)
     tx.run_all("replace_turn", [record.turn])
     assert record.turn.turn_hash is not None, "it was just sealed"  # noqa: S101
     return record.turn.turn_hash
+
+
+def secret(tx: Tx) -> bytes:
+    """What salts of captured turns are made from: they must be the same when the ledger is built again."""
+    known = tx.value("fact", name=SECRET)
+    if known is None:
+        known = os.urandom(32).hex()
+        tx.run("put_fact", name=SECRET, value=known)
+    return bytes.fromhex(known)
+
+
+def seed_of(given: bytes, turn_id: str) -> bytes:
+    """The seed of a captured turn's salts, out of the secret."""
+    return hmac(given, turn_id.encode(), "sha256")[: hashes.SALT_BYTES]
