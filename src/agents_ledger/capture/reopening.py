@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw
 
 from agents_ledger.capture.draft import NO_ANSWER, UNFINISHED, WHOLE, Draft, Spot, ToolCall
@@ -10,6 +9,7 @@ from agents_ledger.capture.parts import Part
 from agents_ledger.model.entries import CodeBlock, Compaction, File, Lint, Settings, Usage
 from agents_ledger.model.rows import Record
 from agents_ledger.model.steps import Compacted
+from agents_ledger.model.texts import read_json
 
 
 def reopened(record: Record, session: str, joined: dict[str, int], shown: int = 0) -> Draft:
@@ -64,7 +64,7 @@ def _reopen_messages(draft: Draft, record: Record) -> None:
                 source=row.source,
                 context=value(row.id, "context_json", row.context_json),
                 metadata=value(row.id, "metadata_json", row.metadata_json),
-                blocks=None if row.blocks_json is None else msgspec.json.decode(row.blocks_json),
+                blocks=None if row.blocks_json is None else read_json(row.blocks_json),
                 files=tuple(files),
                 lints=tuple(lints),
                 codeblocks=tuple(blocks),
@@ -154,7 +154,7 @@ def _reopen_settings(draft: Draft, record: Record) -> None:
         model=row.model,
         provider=row.provider,
         toolset=row.toolset_name,
-        tools=None if row.tools_available is None else tuple(msgspec.json.decode(row.tools_available)),
+        tools=None if row.tools_available is None else tuple(read_json(row.tools_available)),
         permissions_granted=None if row.permissions_granted is None else Raw(row.permissions_granted.encode()),
         workspace_path=row.workspace_path,
         system_prompt_hash=row.system_prompt_hash,

@@ -1,7 +1,7 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ from agents_ledger.store import Tx
 
 EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
+_LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _CHUNK = 4  # turns that are looked up for each session that is wanted
 
 
@@ -30,6 +31,14 @@ class _Facts(msgspec.Struct, frozen=True):
     project: str | None
     is_subagent: int
     root_id: str
+
+
+class _Texts(msgspec.Struct, frozen=True):
+    """What a message says, or a call with its result."""
+
+    role: str | None = None
+    tool: str | None = None
+    named: list[tuple[Place, str, bool]] = []  # where, what, and whether it is JSON
 
 
 def grouped(
@@ -49,11 +58,20 @@ def grouped(
     shown = list(members.values())[skip : skip + limit]
     exact = Marker([(term.text, term.is_prefix) for term in query.wanted])
     loose = Marker([form for term in query.wanted for form in forms(term)])
-    groups = tuple(_group(tx, (exact, loose), hits, each) for hits in shown)
-    return groups, len(members) > skip + limit
+    texts = _texts(tx, [hit for hits in shown for hit, _ in hits[:each]])
+    show = _Show(tx, (exact, loose), texts)
+    return tuple(_group(show, hits, each) for hits in shown), len(members) > skip + limit
 
 
-def _group(tx: Tx, markers: tuple[Marker, ...], hits: list[tuple[Ranked, _Facts]], each: int) -> Group:
+class _Show(msgspec.Struct, frozen=True):
+    """What hits are shown with."""
+
+    tx: Tx
+    markers: tuple[Marker, ...]
+    texts: dict[str, _Texts]
+
+
+def _group(show: _Show, hits: list[tuple[Ranked, _Facts]], each: int) -> Group:
     about = hits[0][1]
     return Group(
         about.session or None,
@@ -61,13 +79,13 @@ def _group(tx: Tx, markers: tuple[Marker, ...], hits: list[tuple[Ranked, _Facts]
         about.project,
         about.origin,
         bool(about.is_subagent),
-        tuple(_hit(tx, markers, hit, facts) for hit, facts in hits[:each]),
+        tuple(_hit(show, hit, facts) for hit, facts in hits[:each]),
         max(0, len(hits) - each),
     )
 
 
-def _hit(tx: Tx, markers: tuple[Marker, ...], hit: Ranked, about: _Facts) -> Hit:
-    place, role, tool, snippet = _shown(tx, markers, hit, about)
+def _hit(show: _Show, hit: Ranked, about: _Facts) -> Hit:
+    place, role, tool, snippet = _shown(show, hit, about)
     return Hit(
         about.turn_id,
         about.started_at,
@@ -82,43 +100,59 @@ def _hit(tx: Tx, markers: tuple[Marker, ...], hit: Ranked, about: _Facts) -> Hit
     )
 
 
-def _shown(
-    tx: Tx, markers: tuple[Marker, ...], hit: Ranked, about: _Facts
-) -> tuple[Place, str | None, str | None, Snippet]:
+def _shown(show: _Show, hit: Ranked, about: _Facts) -> tuple[Place, str | None, str | None, Snippet]:
     """Where the words stand, who said them or by which tool, and the piece."""
     if hit.place is not None:
         text = {"title": about.title, "path": hit.said}.get(hit.place)
-        text = tx.value("summary_of", turn_id=hit.turn_id) if text is None else text
+        text = show.tx.value("summary_of", turn_id=hit.turn_id) if text is None else text
         place = cast("Place", hit.place)
-        return place, None, None, _piece(text or "", markers)
-    number = tx.value("found_opening", turn_id=hit.turn_id) if hit.number is None else hit.number
-    role, tool, texts = _texts(tx, number)
-    for marker in markers:
-        for place, text in texts:
-            snippet = cut(text, marker, WIDTH)
+        return place, None, None, _piece(text or "", show.markers)
+    found = show.texts.get(hit.turn_id, _Texts())
+    for marker in show.markers:
+        for place, text, is_json in found.named:
+            snippet = _cut_json(text, marker) if is_json else cut(text, marker, WIDTH)
             if snippet is not None:
-                return place, role, tool, snippet
-    place, text = texts[0] if texts else ("content", "")
-    return place, role, tool, opening(text, WIDTH)
+                return place, found.role, found.tool, snippet
+    place, text, is_json = found.named[0] if found.named else ("content", "", False)
+    return place, found.role, found.tool, opening(_unescaped(text[:_LONG]) if is_json else text, WIDTH)
 
 
-def _texts(tx: Tx, number: int | None) -> tuple[str | None, str | None, list[tuple[Place, str]]]:
-    """A message's or call's texts, those that count most first."""
-    if number is None:
-        return None, None, []
-    named: list[tuple[Place, Any]]
-    if number % 2:
-        tool, params, result, error = tx.first("found_call", n=number) or ("", None, None, None)
-        named = [("params", _unescaped(params)), ("result", _unescaped(result)), ("result", error)]
-        return "tool", tool, [(place, text) for place, text in named if text]
-    role, content, thinking = tx.first("found_message", n=number) or (None, None, None)
-    named = [("content", content), ("thinking", thinking)]
-    return role, None, [(place, text) for place, text in named if text]
+def _texts(tx: Tx, hits: list[Ranked]) -> dict[str, _Texts]:
+    """By turn: the texts of the message or call that matched, those that count most first."""
+    of_turn = {
+        tx.value("found_opening", turn_id=hit.turn_id) if hit.number is None else hit.number: hit.turn_id
+        for hit in hits
+        if hit.place is None
+    }
+    wanted = [number for number in of_turn if number is not None]
+    said = {"numbers": msgspec.json.encode([number for number in wanted if number % 2 == 0]).decode()}
+    called = {"numbers": msgspec.json.encode([number for number in wanted if number % 2]).decode()}
+    found: dict[str, _Texts] = {}
+    for number, role, content, thinking in tx.rows("found_messages", **said):
+        found[of_turn[number]] = _Texts(role, None, _there(("content", content, False), ("thinking", thinking, False)))
+    for number, tool, params, result, error in tx.rows("found_calls", **called):
+        named = _there(("params", params, True), ("result", result, True), ("result", error, False))
+        found[of_turn[number]] = _Texts("tool", tool, named)
+    return found
 
 
-def _unescaped(json_text: str | None) -> str | None:
+def _there(*named: tuple[Place, str | None, bool]) -> list[tuple[Place, str, bool]]:
+    return [(place, text, is_json) for place, text, is_json in named if text]
+
+
+def _cut_json(text: str, marker: Marker) -> Snippet | None:
+    """The best piece of a JSON text; of a long one near the first place that may match."""
+    at = marker.first(text.lower()) if len(text) > _LONG else -1
+    if at >= 0:
+        snippet = cut(_unescaped(text[max(0, at - _LONG // 4) : at + _LONG]), marker, WIDTH)
+        if snippet is not None:
+            return snippet
+    return cut(_unescaped(text), marker, WIDTH)
+
+
+def _unescaped(json_text: str) -> str:
     """JSON as it is searched: without the escapes that stick to words."""
-    if json_text is None or "\\" not in json_text:
+    if "\\" not in json_text:
         return json_text
     plain = json_text.replace("\\\\", "/").replace("\\n", " ").replace("\\t", " ")
     return plain.replace('\\"', '"')

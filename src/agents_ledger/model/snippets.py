@@ -9,6 +9,7 @@ from agents_ledger.model.hits import Snippet
 from agents_ledger.model.tokens import is_unspaced
 
 _MOST = 40  # places of each term that are looked at
+_FEW = 16  # letters with accents that are replaced one after the other
 _LEAD = 40  # characters before the first match
 _WORD = re.compile(r"[^\W_]+")
 _BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
@@ -22,6 +23,10 @@ class Marker:
         self._sought = [
             (needle, re.compile(form)) for text, is_prefix in forms for needle, form in _part(text, is_prefix)
         ]
+
+    def first(self, folded: str) -> int:
+        """Where something stands that may be one of the terms; -1 for nowhere."""
+        return min((at for needle, _ in self._sought if (at := folded.find(needle)) >= 0), default=-1)
 
     def spots(self, folded: str) -> list[tuple[int, int, int]]:
         """(from, to, which form) of what was found, in order; not all of it in long texts."""
@@ -61,7 +66,12 @@ def fold(text: str) -> str:
         return small
     if len(small) != len(text):  # Turkish: a capital that becomes two
         small = "".join([char.lower()[0] for char in text])
-    return "".join([char if char.isascii() else _bare(char) for char in small])
+    bare = {char: plain for char in set(small) if not char.isascii() and (plain := _bare(char)) != char}
+    if len(bare) > _FEW:
+        return small.translate({ord(char): plain for char, plain in bare.items()})
+    for char, plain in bare.items():
+        small = small.replace(char, plain)
+    return small
 
 
 @lru_cache(maxsize=4096)

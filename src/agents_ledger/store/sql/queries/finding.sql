@@ -28,12 +28,13 @@ FROM turns t
 LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label
 WHERE t.id IN_LIST(:ids);
 
--- name: found_message
-SELECT role, substr(content, 1, 262144), substr(thinking, 1, 262144) FROM messages WHERE n = :n;
+-- name: found_messages
+SELECT n, role, substr(content, 1, 262144), substr(thinking, 1, 262144)
+FROM MEMBERS(:numbers) JOIN messages ON n = CAST(wanted.value AS INTEGER);
 
--- name: found_call
-SELECT tool_name, substr(params_json, 1, 262144), substr(result_json, 1, 262144), substr(error, 1, 262144)
-FROM tool_calls WHERE n = :n;
+-- name: found_calls
+SELECT n, tool_name, substr(params_json, 1, 262144), substr(result_json, 1, 262144), substr(error, 1, 262144)
+FROM MEMBERS(:numbers) JOIN tool_calls ON n = CAST(wanted.value AS INTEGER);
 
 -- name: found_opening
 -- How a turn begins: its first message that somebody typed.
