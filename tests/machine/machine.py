@@ -242,8 +242,10 @@ class LedgerMachine(RuleBasedStateMachine):
             self.model.seq += 1 + len(moved)
         self._after()
 
-    @rule(pick=picks, other=picks)
-    def merge(self, pick: int, other: int) -> None:
+    @rule(pick=picks, other=picks, is_known_otherwise=st.booleans())
+    def merge(self, pick: int, other: int, is_known_otherwise: bool) -> None:
+        if is_known_otherwise:
+            self.alias(pick % len(LABELS), len(LABELS) + other % 2)
         source, target = LABELS[pick % len(LABELS)], LABELS[other % len(LABELS)]
         one, two = self.model.resolve(source), self.model.resolve(target)
         if one is None or two is None:
@@ -282,6 +284,10 @@ class LedgerMachine(RuleBasedStateMachine):
         turn = self.live[self._any(list(self.live), pick)]
         known, calls = self.model.turns[turn.id], self.calls[turn.id]
         opened = [at for at, (_, status) in enumerate(known.calls) if status == "running"]
+        if kind == "call" or (kind in {"finish", "spawn"} and not opened):
+            calls.append(turn.call("Read", {"path": "a"}, id="toolu_1"))
+            known.calls.append(("Read", "running"))
+            opened.append(len(calls) - 1)
         if kind == "reply":
             turn.reply(text, thinking=text, usage=Usage(input=3))
             known.messages.append(("assistant", _read(text)))
@@ -291,16 +297,11 @@ class LedgerMachine(RuleBasedStateMachine):
             assert turn.stream("…", thinking="hm") == first
             turn.reply()
             known.messages.append(("assistant", _read(text) + "…"))
-        elif kind == "call":
-            calls.append(turn.call("Read", {"path": "a"}, id="toolu_1"))
-            known.calls.append(("Read", "running"))
-        elif not opened:
-            return
         elif kind == "finish":
             calls[opened[0]].complete({"text": "ok"}) if pick % 2 else calls[opened[0]].fail(text)
             known.calls[opened[0]] = ("Read", "completed" if pick % 2 else "failed")
             self._task_ended(calls[opened[0]].id, "completed" if pick % 2 else "failed")
-        else:
+        elif kind == "spawn":
             self._spawn(calls[opened[0]])
         known.status = "streaming"
         self._after()
