@@ -1,5 +1,6 @@
 """Fixtures: every ledger test runs on SQLite and on PostgreSQL."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents_ledger import Ledger
-from tests.support.databases import PostgresServer, postgres_server
+from tests.support.databases import PostgresServer, empty_file, postgres_server
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,5 +52,7 @@ def url(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def ledger(url: str) -> Iterator[Ledger]:
     """A new ledger."""
+    if url.startswith("sqlite:///"):
+        shutil.copyfile(empty_file(), url.removeprefix("sqlite:///"))
     with Ledger.open(url) as opened:
         yield opened

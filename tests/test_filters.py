@@ -110,8 +110,16 @@ def test_a_day_counts_whole() -> None:
     assert parsed(now=NOON, since="7d").since == NOON - 7 * DAY
 
 
+def test_a_month_and_a_year_count_whole() -> None:
+    assert parsed(now=NOON, since="2025", until="2025").since == parse("2025-01-01", NOON)
+    assert parsed(now=NOON, since="2025", until="2025").until == parse("2026-01-01", NOON)
+    assert parsed(now=NOON, since="2024-02", until="2024-02").until == parse("2024-03-01", NOON)
+    assert parsed(now=NOON, since="2025-12", until="2025-12").until == parse("2026-01-01", NOON)
+
+
 @pytest.mark.parametrize(
-    "text", ["foo", "", "2025-13-01", "99999999999999999999w", "-1", "1e9", "0000-00-00", "7 fortnights"]
+    "text",
+    ["foo", "", "2025-13-01", "2025-13", "2025-00", "99999999999999999999w", "-1", "1e9", "0000-00-00", "7 fortnights"],
 )
 def test_what_is_no_time_is_said_with_what_would_be_one(text: str) -> None:
     with pytest.raises(BadInput, match="is not a time: write 2026-11-15"):

@@ -1,17 +1,15 @@
 """Golden folders: sources of agents, each with what the ledger makes of them; and copies of them to work on."""
 
-import atexit
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from agents_ledger import Ledger
 from agents_ledger.capture.sync import Summary, Sync
 from agents_ledger.ledger.digest import digest
 from agents_ledger.model.formats import Machine
+from tests.support.databases import empty_file
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -71,17 +69,8 @@ def sync(ledger: Ledger, *paths: Path) -> Summary:
 
 def opened(path: Path) -> Ledger:
     """A new ledger in a file."""
-    shutil.copyfile(_empty(), path)
+    shutil.copyfile(empty_file(), path)
     return Ledger.open(f"sqlite:///{path}")
-
-
-@cache
-def _empty() -> Path:
-    """An empty ledger: to copy it takes a hundredth of the time to make it."""
-    path = Path(tempfile.mkdtemp(prefix="ldg-test-")) / "empty.db"
-    Ledger.open(f"sqlite:///{path}").close()
-    atexit.register(shutil.rmtree, path.parent)
-    return path
 
 
 def said_by(ledger: Ledger) -> str:

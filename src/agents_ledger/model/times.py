@@ -10,6 +10,7 @@ _AGO = re.compile(r"(\d+)\s*(s|m|h|d|w)(?:\s*ago)?")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DIGITS_OF_MS = 12
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MONTH = re.compile(r"([12]\d{3})(?:-(\d\d))?")
 _DAYS = {"today": 0, "yesterday": 1}
 LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
@@ -44,7 +45,7 @@ def from_iso(text: object) -> int | None:
 
 
 def parse(text: str, now: int, zone: tzinfo | None = None) -> int:
-    """Unix ms from `2026-11-15`, `2026-11-15T20:53`, `3h`, `2d ago`, `yesterday`, `now`, or a number (s or ms).
+    """Unix ms from `2026-11`, `2026-11-15`, `2026-11-15T20:53`, `3h`, `2d ago`, `yesterday`, `now`, a number (s or ms).
 
     Times without a zone are the reader's own, or those of a zone that is given.
     """
@@ -63,12 +64,21 @@ def _span(text: str, now: int, zone: tzinfo | None) -> tuple[int, int]:
             return _day(datetime.fromtimestamp(now / 1000, zone).date() - timedelta(days=_DAYS[text]), zone)
         if _DATE.fullmatch(text):
             return _day(date.fromisoformat(text), zone)
+        if month := _MONTH.fullmatch(text):
+            return _month(int(month[1]), None if month[2] is None else int(month[2]), zone)
         at = _moment(text, now, zone)
     except (ValueError, OverflowError, OSError):
         raise BadInput(
-            f"{text[:60]!r} is not a time: write 2026-11-15, 2026-11-15T20:53, 90m, '2d ago', yesterday or Unix seconds"
+            f"{text[:60]!r} is not a time: write 2026-11-15, 2026-11, 2026-11-15T20:53, '2d ago' or Unix seconds"
         ) from None
     return at, at + 1
+
+
+def _month(year: int, month: int | None, zone: tzinfo | None) -> tuple[int, int]:
+    """A month, or a year if none is given."""
+    first = date(year, 1 if month is None else month, 1)
+    behind = date(year + 1, 1, 1) if month in (None, 12) else date(year, month + 1, 1)
+    return _day(first, zone)[0], _day(behind, zone)[0]
 
 
 def _day(day: date, zone: tzinfo | None) -> tuple[int, int]:
