@@ -4,7 +4,7 @@ import pytest
 
 from agents_ledger import Message, Turn
 from agents_ledger.cli.drawing import drawn
-from agents_ledger.ledger.ledger import Node, Tree
+from agents_ledger.model.overview import Node, Tree
 from tests.cli.conftest import Ldg
 
 

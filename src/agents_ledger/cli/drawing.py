@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from agents_ledger.ledger.ledger import Node, Tree
+from agents_ledger.model.overview import Node, Tree
 
 _FOLD_ABOVE = 12
 _EDGE = 5  # turns that stay visible at each end of a folded run

@@ -9,8 +9,8 @@ from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import number, plural, when
-from agents_ledger.ledger.ledger import SessionLine
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.overview import SessionLine
 
 _COLUMNS = ("SESSION", "TURNS", "TOKENS", "MODEL", "LAST USED", "STATUS")
 _TITLE = 40

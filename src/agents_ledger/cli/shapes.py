@@ -76,7 +76,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agents_ledger.cli.terminal import json_safe
-from agents_ledger.ledger.ledger import SessionLine, Tree
+from agents_ledger.model.overview import SessionLine, Tree
 from agents_ledger.model.rows import Record
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from agents_ledger.cli.turns import mark_of
 from agents_ledger.cli.words import plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
-from agents_ledger.ledger.ledger import Tree
+from agents_ledger.model.overview import Tree
 
 _WORDS = 56
 _FEWEST_WORDS = 16

@@ -27,6 +27,7 @@ from agents_ledger.ledger.moves import HEAD, Head
 from agents_ledger.ledger.opening import opened
 from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.overview import Node, SessionLine, Tree
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
@@ -231,7 +232,7 @@ class Ledger:
         *,
         limit: int = 50,
         after: tuple[int, str] | None = None,
-    ) -> list["SessionLine"]:
+    ) -> list[SessionLine]:
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
         Times are those of the last use, model and turn status those of the head.
@@ -317,7 +318,7 @@ class Ledger:
         with self.database.read() as tx:
             return [TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
-    def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "Tree":
+    def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> Tree:
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
         with self.database.read() as tx:
             turn = records.read_turn(tx, turn_id)
@@ -422,43 +423,6 @@ class Ledger:
         if self._live:
             expires = self.env.now() + lease.TTL_MS
             self.database.write(lambda tx: tx.run("renew_leases", writer=self.writer, expires_at=expires))
-
-
-class SessionLine(msgspec.Struct, frozen=True):
-    """A session as it stands in a list."""
-
-    session: SessionRow
-    depth: int | None
-    thread_tokens: int | None
-    model: str | None
-    last_turn_at: int | None
-    title: str | None = None
-    project: str | None = None
-    opening: str | None = None
-
-
-class Node(msgspec.Struct, frozen=True):
-    """A turn as it stands in a drawn tree."""
-
-    id: str
-    parent_turn_id: str | None
-    turn_type: str
-    status: str
-    model: str | None
-    started_at: int
-    tool_call_count: int
-    depth: int
-    segment_id: int
-    opening: str | None
-
-
-class Tree(msgspec.Struct, frozen=True):
-    """The turns of a tree from a depth on, parents first, and (label, head) of the sessions in it."""
-
-    root_id: str
-    nodes: list[Node]
-    heads: list[tuple[str, str]]
-    first: int = 1
 
 
 def _asked(query: str | Message | tuple[Message, ...] | None) -> tuple[Message, ...]:

@@ -1,0 +1,42 @@
+"""Many at a glance: sessions as they stand in a list, turns as they stand in a drawn tree."""
+
+from msgspec import Struct
+
+from agents_ledger.model.rows import SessionRow
+
+
+class SessionLine(Struct, frozen=True):
+    """A session as it stands in a list."""
+
+    session: SessionRow
+    depth: int | None
+    thread_tokens: int | None
+    model: str | None
+    last_turn_at: int | None
+    title: str | None = None
+    project: str | None = None
+    opening: str | None = None
+
+
+class Node(Struct, frozen=True):
+    """A turn as it stands in a drawn tree."""
+
+    id: str
+    parent_turn_id: str | None
+    turn_type: str
+    status: str
+    model: str | None
+    started_at: int
+    tool_call_count: int
+    depth: int
+    segment_id: int
+    opening: str | None
+
+
+class Tree(Struct, frozen=True):
+    """The turns of a tree from a depth on, parents first, and (label, head) of the sessions in it."""
+
+    root_id: str
+    nodes: list[Node]
+    heads: list[tuple[str, str]]
+    first: int = 1
