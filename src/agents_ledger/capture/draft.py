@@ -294,6 +294,11 @@ class Spot:
         self.position = position
 
 
+def id_of(spot: Spot) -> str:
+    """The turn of a place."""
+    return spot.turn.id if isinstance(spot.turn, Draft) else spot.turn
+
+
 def label_for(origin: str, session: str) -> str:
     """The label of an agent's session: its origin and its own id, in one line."""
     name = f"{origin}:{session}"

@@ -7,10 +7,10 @@ import msgspec
 
 from agents_ledger.capture.assemble import ROOT, Assembler
 from agents_ledger.capture.details import Details, learn
-from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, label_for
+from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.operations import Alias, Point, Remember, Retract, RetractOne
-from agents_ledger.capture.parts import Part
 from agents_ledger.capture.reopening import reopened
+from agents_ledger.capture.summing_up import place_summary
 from agents_ledger.capture.writer import Pending, Writer, step_key
 from agents_ledger.ledger import captured
 from agents_ledger.ledger.build import Prepared
@@ -20,9 +20,8 @@ from agents_ledger.ledger.evidence import Capture, places
 from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
-from agents_ledger.model.entries import Compaction
 from agents_ledger.model.rows import Record, WrittenRow
-from agents_ledger.model.steps import Base, Event, Facts, Problem, Step, Stop
+from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
 
 _COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
 _VARIANTS = 50
@@ -65,7 +64,7 @@ class Projection:
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
             spot = lane.at
             if spot is not ROOT and lane.count + len(self._seen):
-                head = _id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
+                head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
         if self._is_again:
             self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
@@ -96,12 +95,12 @@ class Projection:
 
     def is_leading(self, spot: Spot) -> bool:
         """Whether nothing but context stands up to a spot in its turn."""
-        rows = self.writer.record(_id_of(spot)).messages[: spot.position]
+        rows = self.writer.record(id_of(spot)).messages[: spot.position]
         return all(row.source == "context" or row.role == "system" for row in rows)
 
     def cut(self, spot: Spot) -> Spot:
         """A spot inside a turn, as the end of a turn that stops there."""
-        turn_id = _id_of(spot)
+        turn_id = id_of(spot)
         record = self.writer.record(turn_id)
         if spot.position <= 0:
             parent = record.turn.parent_turn_id or self.writer.parent(turn_id)
@@ -127,7 +126,7 @@ class Projection:
 
     def back(self, spot: Spot, turns: int) -> Spot:
         """So many questions earlier."""
-        turn_id: str | None = None if spot is ROOT else _id_of(spot)
+        turn_id: str | None = None if spot is ROOT else id_of(spot)
         for _ in range(turns):
             if turn_id is None:
                 break  # the numbers of sources can't be trusted
@@ -149,8 +148,9 @@ class Projection:
         """A turn as far as it was read."""
         label = self._ensure(draft.session, draft.started_at)
         self._complete(draft)
-        parent_id = None if draft.parent is None else _id_of(draft.parent)
-        self._fit(draft, parent_id)
+        parent_id = None if draft.parent is None else id_of(draft.parent)
+        if draft.compaction is not None and not (draft.was_open and draft.compaction_given is not None):
+            place_summary(draft, draft.compaction, parent_id, self.writer, self._kept(draft, draft.compaction))
         given = self._settled(draft, label)
         self._seen.add(draft.id)
         if given is not None:
@@ -165,7 +165,7 @@ class Projection:
     def stand(self, session: str, native_id: str, spot: Spot) -> None:
         """A step stands behind a turn that is in the ledger."""
         key = step_key(self.origin_of(session), session, native_id)
-        self.writer.stand([StepRow(key, _id_of(spot), spot.position)])
+        self.writer.stand([StepRow(key, id_of(spot), spot.position)])
 
     def moved(self, session: str, spot: Spot, at: int) -> None:
         """A session's pointer went back."""
@@ -329,50 +329,12 @@ class Projection:
         given.record.turn.session_label = label
         self.writer.add(lambda batch: batch.put(given, parent_id, is_final=is_final), _weight(given.record))
 
-    def _fit(self, draft: Draft, parent_id: str | None) -> None:
-        """A compaction as the ledger knows it: by turns and messages."""
-        step = draft.compaction
-        if step is None or (draft.was_open and draft.compaction_given is not None):
-            return
-        if parent_id is None:  # what was summarised is not here: the summary is all there is
-            if not draft.messages:
-                part = Part("user", step.summary, source="context", at=draft.started_at, evidence=draft.evidence)
-                draft.messages.append(part)
-            draft.compaction = None
-            draft.status = "completed"
-            return
-        through, first, message = parent_id, None, None
+    def _kept(self, draft: Draft, step: Compacted) -> Spot | None:
+        """Where that begins which a compaction keeps, if anything is kept."""
         kept = step.first_kept or (step.kept[0] if step.kept else None)
-        spot = None if kept is None or kept == step.native_id else self._kept(draft, kept)
-        if spot is not None:
-            first = _id_of(spot)
-            index = min(spot.position, self.writer.length(first)) - 1
-            message = self.writer.message_at(first, index) if index > 0 else None
-            through = self.writer.parent(first) or first
-            if through == first and message is None:
-                message = self.writer.message_at(first, 0)
-        usage = step.usage
-        draft.compaction_given = Compaction(
-            summary=step.summary,
-            through=through,
-            first_kept=first,
-            first_kept_message_id=message,
-            replacement=step.replacement,
-            type=step.type,
-            model=step.model,
-            provider=step.provider,
-            tokens_before=step.tokens_before,
-            tokens_after=step.tokens_after,
-            summary_tokens=step.summary_tokens,
-            input_tokens=None if usage is None else usage.input,
-            output_tokens=None if usage is None else usage.output,
-            duration_ms=step.duration_ms,
-            trigger=step.trigger,
-            metadata=step.metadata,
-        )
-
-    def _kept(self, draft: Draft, native_id: str) -> Spot | None:
-        return self.assembler.spot_of(draft.session, native_id) or self.find(draft.session, native_id)
+        if kept is None or kept == step.native_id:
+            return None
+        return self.assembler.spot_of(draft.session, kept) or self.find(draft.session, kept)
 
     def _steps(self, draft: Draft) -> list[StepRow]:
         origin, session = self.origin_of(draft.session), draft.session
@@ -384,9 +346,9 @@ class Projection:
     def _whole(self, spot: Spot) -> str:
         turn = spot.turn
         count = len(turn.messages) if isinstance(turn, Draft) else None
-        if spot.position < WHOLE and spot.position < (self.writer.length(_id_of(spot)) if count is None else count):
-            return _id_of(self.cut(spot)) if spot.position > 0 else _id_of(spot)
-        return _id_of(spot)
+        if spot.position < WHOLE and spot.position < (self.writer.length(id_of(spot)) if count is None else count):
+            return id_of(self.cut(spot)) if spot.position > 0 else id_of(spot)
+        return id_of(spot)
 
     def _point(self, session: str, turn_id: str, at: int, reason: str, *, by: int | None = None) -> None:
         self.writer.add(Point(self.label(session), turn_id, at, reason, by))
@@ -442,10 +404,6 @@ class Projection:
             if label in {each[0] for each in self.writer.seen().rows("sessions_of_capture", capture_id=found_in)}:
                 return row
         return found[0]
-
-
-def _id_of(spot: Spot) -> str:
-    return spot.turn.id if isinstance(spot.turn, Draft) else spot.turn
 
 
 def _is_question(record: Record) -> bool:
