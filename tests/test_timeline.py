@@ -1,11 +1,15 @@
 """The timeline: every turn once, newest first, page by page; and turns as they come."""
 
+from pathlib import Path
 from threading import Event
 
 from agents_ledger import Call, Ledger, Message, Settings, Turn
 from agents_ledger.ledger.timeline import Moment, follow, page
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.ids import derived
+from agents_ledger.model.rules import RETRACTED
+from tests.capture.cuts import growth
+from tests.capture.folders import GOLDEN, copy, files_below, is_lines, rows, sync, write
 
 NOON = 1_763_208_000_000
 
@@ -36,6 +40,23 @@ def test_pages_give_every_turn_once_newest_first_also_shared_ones(ledger: Ledger
     assert [moment.id for moment in pages(ledger, Filters(model="m1"), 4)] == ids[:20][::-2]
     between = pages(ledger, Filters(since=NOON + 5, until=NOON + 8), 2)
     assert [moment.started_at - NOON for moment in between] == [7, 6, 5]
+
+
+def test_turns_that_their_source_took_back_are_not_shown(ledger: Ledger, tmp_path: Path) -> None:
+    source = copy(GOLDEN / "claude-code" / "cli-fork" / "source", tmp_path / "source")
+    files = [path for path in files_below(source) if is_lines(path)]
+    whole = {path: path.read_bytes() for path in files}
+    for path in files:
+        write(path, b"")
+    for path in files:
+        for tick, piece in enumerate(growth(whole[path])):
+            write(path, piece, tick)
+            sync(ledger, path)
+    taken_back = rows(ledger, f"SELECT id FROM turns WHERE error = '{RETRACTED}'")  # noqa: S608 - ours
+    assert taken_back
+    shown = {moment.id for moment in pages(ledger, Filters(), 3)}
+    assert len(shown) == ledger.counts()["turns"] - len(taken_back)
+    assert not shown & {row["id"] for row in taken_back}
 
 
 def test_turns_come_as_they_are_committed_and_again_when_they_change(ledger: Ledger) -> None:

@@ -15,10 +15,10 @@ from agents_ledger.ledger.evidence import places
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import OPEN, seal, seal_open
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.model.texts import storable
 from agents_ledger.store import Tx
 
-RETRACTED = "retracted: its source does not tell it any more"
 _SMALL_PARTS = ("files", "lints", "codeblocks", "originals", "usages", "compaction")
 
 

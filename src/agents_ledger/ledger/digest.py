@@ -6,10 +6,10 @@ and the log do not matter.
 
 from hashlib import sha256
 
-from agents_ledger.ledger.captured import RETRACTED
 from agents_ledger.ledger.records import complete_all, said_digest
 from agents_ledger.model.hashes import canon
 from agents_ledger.model.rows import Record, TurnRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Database, Tx
 
 _PAGE = 200

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Database, Tx
 
 _NEWEST = 50  # turns that may change while somebody looks: live ones, and those whose source goes on
@@ -70,7 +71,9 @@ def follow(
             while is_more:
                 with database.read() as tx:
                     seq, ids, is_more = _committed(tx, seq)
-                    found = [Moment(*row) for row in tx.rows("moments", ids=ids, **filters.bound())]
+                    found = [
+                        Moment(*row) for row in tx.rows("moments", ids=ids, retracted=RETRACTED, **filters.bound())
+                    ]
                     found += [] if is_more else reversed(_page(tx, filters, None, _NEWEST))
                 yield from _news(found, known)
 
@@ -80,7 +83,7 @@ def follow(
 def _page(tx: Tx, filters: Filters, before: str | None, limit: int) -> list[Moment]:
     bound = filters.bound()
     first = min(before or bound["f_until_id"], bound["f_until_id"])  # one bound: it is where the index is entered
-    return [Moment(*row) for row in tx.rows("timeline_page", before=first, limit=limit, **bound)]
+    return [Moment(*row) for row in tx.rows("timeline_page", before=first, limit=limit, retracted=RETRACTED, **bound)]
 
 
 def _committed(tx: Tx, seq: int) -> tuple[int, str, bool]:

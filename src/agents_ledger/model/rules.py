@@ -7,6 +7,7 @@ import msgspec
 from agents_ledger.model.entries import OPEN_CALLS
 from agents_ledger.model.rows import CallRow, MessageRow
 
+RETRACTED = "retracted: its source does not tell it any more"  # the error of a turn that was emptied
 LARGEST = (1 << 63) - 1  # what a column holds
 
 

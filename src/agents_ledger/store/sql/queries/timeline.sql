@@ -18,10 +18,14 @@ coalesce(d.project, t.workspace_path) AS project, d.title, {opening} AS opening
 -- fragment: with_session
 LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label
 
+-- fragment: told
+-- (turns that their source does not tell any more are empty)
+(t.error IS NULL OR t.error <> :retracted)
+
 -- name: timeline_page
 -- Turns, newest first: ids are ordered by time, so every page is a range of one index.
 SELECT {moment} FROM turns t {with_session}
-WHERE t.id < :before AND t.id >= :f_since_id AND {filters}
+WHERE t.id < :before AND t.id >= :f_since_id AND {told} AND {filters}
 ORDER BY t.id DESC LIMIT :limit;
 
 -- name: log_page
@@ -34,4 +38,4 @@ FROM log l WHERE l.seq > :after ORDER BY l.seq LIMIT :limit;
 -- name: moments
 -- Some turns (a JSON array of ids), in the order of time.
 SELECT {moment} FROM turns t {with_session}
-WHERE t.id IN_LIST(:ids) AND t.id >= :f_since_id AND t.id < :f_until_id AND {filters} ORDER BY t.id;
+WHERE t.id IN_LIST(:ids) AND t.id >= :f_since_id AND t.id < :f_until_id AND {told} AND {filters} ORDER BY t.id;
