@@ -11,7 +11,6 @@ from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
 
 _ALL = 1 << 62
-_KEPT_BYTES = 64 << 20  # of a capture that is read twice
 
 
 class Evidence:
@@ -21,7 +20,7 @@ class Evidence:
         self._tx = tx
         self.capture = capture
         self.leaf = leaf
-        self._kept: list[bytes] | None = None
+        self._checked = 0  # blocks
 
     def records(self) -> Iterator[tuple[int, bytes]]:
         """Each record with its first byte."""
@@ -36,17 +35,18 @@ class Evidence:
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
         """Many records at once: whole lines, each with its end (but the last), and where the piece begins."""
-        start, rest = 0, b""
+        start = 0
+        rest: list[bytes | memoryview] = []  # of a line whose end has not come yet
         for chunk in self._plain():
             end = chunk.rfind(b"\n") + 1
             if end:
-                piece = rest + chunk[:end] if rest else chunk[:end]
+                piece = b"".join((*rest, memoryview(chunk)[:end]))
                 yield start, piece
-                start, rest = start + len(piece), chunk[end:]
+                start, rest = start + len(piece), [chunk[end:]]
             else:
-                rest += chunk
-        if rest:
-            yield start, rest
+                rest.append(chunk)
+        if last := b"".join(rest):
+            yield start, last
 
     def base(self, session: str) -> "Evidence | None":
         """The records of a session that this one continues by reference."""
@@ -62,17 +62,10 @@ class Evidence:
         return unpacked(whole) if is_packed(first) else whole
 
     def _chunks(self) -> Iterator[bytes]:
-        """The blocks of the capture; what is not too large is unpacked and checked once only."""
-        if self._kept is not None:
-            yield from self._kept
-            return
-        kept: list[bytes] = []
-        for chunk in evidence.read_ahead(self._tx, self.capture.id):
-            if self.capture.size_bytes <= _KEPT_BYTES:
-                kept.append(chunk)
-            yield chunk
-            if (last := len(kept) * evidence.BLOCK_BYTES) and last >= self.capture.size_bytes:
-                self._kept = kept
+        """The bytes of the capture; what has been read once need not be checked again."""
+        for checked, part in evidence.read_parts(self._tx, self.capture.id, self._checked):
+            self._checked = max(self._checked, checked)
+            yield part
 
 
 def origin_of(tx: Tx, record: Record) -> Evidence | None:

@@ -16,8 +16,7 @@ from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
 from agents_ledger.ledger.written import head_digest
 from agents_ledger.store.files import publish
 
-_BUFFER = 1 << 20
-_PIECE = 1 << 16
+_PIECE = 1 << 16  # bytes that are written at once, or more
 _UNDER_WAY = 4  # pieces that wait for the disk
 
 
@@ -60,7 +59,7 @@ def drafted(path: Path, lines: Iterable[bytes]) -> Iterator[Draft]:
 def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
     number = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        with os.fdopen(number, "wb", buffering=_BUFFER) as file:
+        with os.fdopen(number, "wb", buffering=_PIECE) as file:
             sink = _Sink(file)
             sink.take(lines)
             file.flush()
@@ -99,14 +98,19 @@ class _Sink:
 
 
 def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines with their ends, together as far as they are short."""
+    """Lines with their ends, short ones together; long ones are not copied."""
     kept: list[bytes] = []
     size = 0
     for line in lines:
-        kept += (line, b"\n")
-        size += len(line) + 1
-        if size >= _PIECE:
-            yield b"".join(kept)
+        if len(line) >= _PIECE or size >= _PIECE:
+            yield from (b"".join(kept),) if kept else ()
             kept, size = [], 0
+        if len(line) >= _PIECE:
+            yield line
+        else:
+            kept.append(line)
+            size += len(line)
+        if not line.endswith(b"\n"):
+            kept.append(b"\n")
     if kept:
         yield b"".join(kept)

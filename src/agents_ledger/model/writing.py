@@ -19,9 +19,9 @@ class Fork(Struct, frozen=True, kw_only=True):
 
 
 class Line(Struct, frozen=True, gc=False):
-    """A line of the new file, or several as they were (without the last end); where it stands, which turn it tells."""
+    """A line of the new file, or several as they were; where it stands, which turn it tells."""
 
-    data: bytes
+    data: bytes  # with the last end or without
     native_id: str | None = None
     turn_id: str | None = None
     count: int = 1  # of lines

@@ -1,218 +1,93 @@
 """A transcript up to a turn, under a new session id: the lines of its chain as they are, nothing of other branches."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 
+from agents_ledger.formats.claude_code.chain import Chain, Link, Said
 from agents_ledger.model.writing import Fork, Line, Origin
 
-_NEVER = 1 << 62
-
-
-class _Part(Struct, gc=False):
-    tool_use_id: str | None = None
-
-
-class _Message(Struct, gc=False):
-    id: str | None = None
-    content: str | list[_Part] | None = None
-
-
-class _Link(Struct, gc=False, rename="camel"):
-    """What of a line makes the chain."""
-
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
-    is_sidechain: bool | None = None
-    session_id: str | None = None
-    message: _Message | None = None
-
-    @property
-    def follows(self) -> str | None:
-        """The line before it; of a compaction's boundary the one that is not in front of the model any more."""
-        return self.parent_uuid or self.logical_parent_uuid
-
-    @property
-    def answer(self) -> str | None:
-        """The answer that it is a part of."""
-        return None if self.message is None else self.message.id
-
-    @property
-    def is_result(self) -> bool:
-        """Whether it brings a tool's result."""
-        content = None if self.message is None else self.message.content
-        return isinstance(content, list) and any(part.tool_use_id for part in content)
-
-
-_Span = tuple[int, int]  # first byte and end of one line or of several that stand together
-
-
-class _Chain(Struct):
-    """Every line up to the leaf that others can follow, where they are, and the leaf itself."""
-
-    nodes: dict[str | None, _Link] = {}
-    spans: list[_Span] = []
-    leaf: str | None = None
-
-
-_decoder = msgspec.json.Decoder(_Link)
+T = TypeVar("T")
+_links = msgspec.json.Decoder(Link)
+_said = msgspec.json.Decoder(Said)
 
 
 def again(origin: Origin, fork: Fork) -> Iterator[Line] | None:
     """The lines that Claude Code needs to be where it was; None if there is no whole chain up to the turn's last."""
-    chain = _chain(origin)
-    chosen = None if chain.leaf is None else _chosen(chain.nodes, chain.leaf)
-    if chosen is None:
+    chain, ends = Chain(), [0]
+    for piece in _pieces(origin):
+        chain.add(_read(piece, _links))
+        ends.append(len(chain.names))
+    choice = chain.to_last()
+    if choice is None:
         return None
-    if len(chosen) < len(chain.nodes):
-        chain.spans = list(_places(origin, chosen))
-    sessions = {chain.nodes[uuid].session_id for uuid in chosen}
-    if chain.nodes[chain.leaf].is_sidechain or len(sessions) > 1:
-        return _copied(origin, fork, chain.spans)
-    return _moved(origin, fork, chain.spans, sessions.pop())
+    if 0 in choice.lines:
+        choice.take_beside(chain, (said for piece in _pieces(origin) for said in _read(piece, _said)))
+    is_plain = len(choice.sessions) == 1 and not chain.runs[-1].first.is_sidechain
+    chosen = (choice.lines[start:end] for start, end in pairwise(ends))
+    return _written(origin, chosen, fork.session, choice.sessions.pop() if is_plain else None)
 
 
-def _chain(origin: Origin) -> _Chain:
-    chain = _Chain()
-    for start, whole in origin.pieces():
-        piece = _cut(whole, origin.leaf - start)
-        links = _all_links(piece)
-        chain.nodes.update({link.uuid: link for link in links})
-        if None not in chain.nodes:
-            chain.spans.append((start, start + len(piece)))
-        else:
-            del chain.nodes[None]
-            each = zip(_ends(piece), links, strict=False) if len(links) == piece.count(b"\n") else _each(piece)
-            chain.spans += [(start + begin, start + end) for (begin, end), link in each if link.uuid is not None]
-        if start + len(whole) > origin.leaf:
-            chain.leaf = links[-1].uuid if links else None
-            break
-    return chain
-
-
-def _cut(piece: bytes, leaf: int) -> bytes:
-    """A piece up to the end of the line that begins at the leaf."""
-    if leaf >= len(piece):
-        return piece
-    end = piece.find(b"\n", leaf)
-    return piece if end < 0 else piece[: end + 1]
-
-
-def _ends(piece: bytes) -> list[_Span]:
-    """Where the lines of a piece begin and end."""
-    found, at, find = [], 0, piece.find
-    while (end := find(b"\n", at)) >= 0:
-        found.append((at, end + 1))
-        at = end + 1
-    if at < len(piece):
-        found.append((at, len(piece)))
-    return found
-
-
-def _all_links(piece: bytes) -> list[_Link]:
-    """The links of whole lines: all at once, unless one of them is broken."""
-    try:
-        return _decoder.decode_lines(piece)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return [link for _, link in _each(piece)]
-
-
-def _each(piece: bytes) -> Iterator[tuple[_Span, _Link]]:
-    """The same line by line, with where each begins and ends."""
-    for begin, end in _ends(piece):
-        yield (begin, end), _link(piece[begin:end])
-
-
-def _link(record: bytes) -> _Link:
-    try:
-        return _decoder.decode(record)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return _Link()  # Claude Code does not read it either
-
-
-def _chosen(nodes: dict[str | None, _Link], leaf: str) -> set[str | None] | None:
-    """The lines from the beginning to a leaf; parallel calls and their results stand beside the chain."""
-    chosen: set[str | None] = set()
-    first = next(iter(nodes))
-    uuid: str | None = leaf
-    while uuid is not None and uuid not in chosen:
-        chosen.add(uuid)
-        link = nodes[uuid]
-        above = link.parent_uuid or link.logical_parent_uuid
-        if above is not None and above not in nodes:
-            if link.parent_uuid is None or uuid == first:
-                break  # the file begins here, as Claude Code sees it
-            return None  # a line between is broken, and Claude Code does not read it: the ledger knows more
-        uuid = above
-    if len(chosen) < len(nodes):
-        answers = {nodes[uuid].answer for uuid in chosen} - {None}
-        for name, other in nodes.items():
-            if other.answer in answers or (other.is_result and other.follows in chosen):
-                chosen.add(name)
-    return chosen
-
-
-def _places(origin: Origin, chosen: set[str | None]) -> Iterator[_Span]:
-    """Where the chosen lines are."""
-    for start, whole in origin.pieces():
-        piece = _cut(whole, origin.leaf - start)
-        for (begin, end), link in _each(piece):
-            if link.uuid is not None and link.uuid in chosen:
-                yield start + begin, start + end
-        if start + len(whole) > origin.leaf:
+def _pieces(origin: Origin) -> Iterator[bytes]:
+    """Whole lines, many at once, up to the one that begins at the leaf."""
+    for start, piece in origin.pieces():
+        is_last = origin.leaf < start + len(piece)
+        end = piece.find(b"\n", origin.leaf - start) + 1 if is_last else 0
+        yield piece[:end] if end else piece
+        if is_last:
             return
 
 
-def _moved(origin: Origin, fork: Fork, spans: list[_Span], session: str | None) -> Iterator[Line]:
-    """The chosen lines, as many at once as stand together; no byte but the session's id changes."""
-    old, new = (b'"sessionId":' + msgspec.json.encode(name) for name in (session, fork.session))
-    for piece in _pieces(origin, spans):
-        data = piece.removesuffix(b"\n")
-        count = data.count(b"\n") + 1
-        parts = data.split(old)
-        if len(parts) > count:
-            yield Line(new.join(parts), count=count)
-        else:  # empty lines, or written in another way
-            lines = [_own(line, fork.session) for line in data.split(b"\n") if line.strip()]
-            yield Line(b"\n".join(lines), count=len(lines))
+def _read(piece: bytes, decoder: "msgspec.json.Decoder[T]") -> list[T]:
+    """What the lines of a piece say: all at once, unless one of them is broken."""
+    try:
+        return decoder.decode_lines(piece)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return [_read_line(line, decoder) for line in _lines(piece)]
 
 
-def _copied(origin: Origin, fork: Fork, spans: list[_Span]) -> Iterator[Line]:
-    """The chosen lines one by one: a subagent's, or of a file with several sessions."""
-    for lines in _pieces(origin, spans):
-        for line in lines.splitlines():
-            yield Line(_own(line, fork.session))
+def _read_line(line: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return decoder.decode(b"{}")  # Claude Code does not read it either
 
 
-def _pieces(origin: Origin, spans: list[_Span]) -> Iterator[bytes]:
-    """The bytes of some spans, each as long as it stands in one piece."""
-    wanted = iter(_joined(spans))
-    begin, end = next(wanted)
-    for start, piece in origin.pieces():
-        while begin < start + len(piece):
-            stop = min(end, start + len(piece))
-            yield piece[max(begin, start) - start : stop - start]
-            if end > stop:
-                break
-            begin, end = next(wanted, (_NEVER, _NEVER))
+def _lines(piece: bytes) -> list[bytes]:
+    return [line for line in piece.split(b"\n") if line and not line.isspace()]
 
 
-def _joined(spans: list[_Span]) -> Iterator[_Span]:
-    """Spans that stand together as one."""
-    begin, last = spans[0]
-    for start, end in spans:
-        if start > last:
-            yield begin, last
-            begin = start
-        last = end
-    yield begin, last
+def _written(origin: Origin, chosen: Iterable[bytearray], new: str, old: str | None) -> Iterator[Line]:
+    """The chosen lines of each piece; those of several sessions (or of a subagent) are written anew, one by one."""
+    for piece, wanted in zip(_pieces(origin), chosen, strict=True):
+        for lines, count in _together(piece, wanted):
+            moved = None if old is None else _moved(lines, count, old, new)
+            yield Line(moved or b"\n".join(_own(line, new) for line in _lines(lines)), count=count)
 
 
-def _own(record: bytes, session: str) -> bytes:
+def _together(piece: bytes, wanted: bytearray) -> Iterator[tuple[bytes, int]]:
+    """The wanted lines of a piece, as many at once as stand together, and how many they are."""
+    if wanted and 0 not in wanted:
+        yield piece, len(wanted)
+        return
+    for is_wanted, group in groupby(zip(_lines(piece), wanted, strict=True), key=itemgetter(1)):
+        if is_wanted:
+            lines = [line for line, _ in group]
+            yield b"\n".join(lines), len(lines)
+
+
+def _moved(lines: bytes, count: int, old: str, new: str) -> bytes | None:
+    """Lines of one session under another's id, no other byte of them changed; None if one names it in another way."""
+    was, becomes = (b'"sessionId":' + msgspec.json.encode(name) for name in (old, new))
+    parts = lines.split(was)
+    return becomes.join(parts) if len(parts) > count else None
+
+
+def _own(line: bytes, session: str) -> bytes:
     """A line of another session; a subagent's becomes one of a conversation of its own."""
-    line: dict[str, Any] = msgspec.json.decode(record.decode("utf-8", "replace"))
-    line.pop("agentId", None)
-    return msgspec.json.encode({**line, "sessionId": session, "isSidechain": False})
+    value: dict[str, Any] = msgspec.json.decode(line.decode("utf-8", "replace"))
+    value.pop("agentId", None)
+    return msgspec.json.encode({**value, "sessionId": session, "isSidechain": False})
