@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from agents_ledger.capture.forking import Made
+from agents_ledger.formats.agentuse import writing
+from agents_ledger.model.ids import derived
 
 _TIME = "2026-11-20T10:00:00.000Z"
 _USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": {"total": 0}}
@@ -14,6 +16,9 @@ _USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens
 def go_on(made: Made, question: str, tick: int = 1) -> None:
     """Appends one exchange, as the program would."""
     path = Path(made.path)
+    if made.is_folder:
+        _agentuse(made, question, 1_795_000_000_000 + tick * 1000)
+        return
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     added = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi}[made.agent](made, lines, question)
     with path.open("a", encoding="utf-8") as file:
@@ -65,6 +70,25 @@ def _pi(_made: Made, lines: list[Any], question: str) -> list[Any]:
         {"type": "message", "id": name, "parentId": parent, "timestamp": _TIME, "message": message}
         for name, parent, message in entries
     ]
+
+
+def _agentuse(made: Made, question: str, at: int) -> None:
+    """Parts of the same message, as a run that is resumed adds them; message.json and session.json are replaced."""
+    (message,) = Path(made.path).glob("*/message.json")
+    for number, (said, role) in enumerate(((question, "user"), (f"To {question}", None))):
+        name = derived(at + number, "test", question)
+        place = {"id": name, "sessionID": made.agent_session, "messageID": message.parent.name}
+        part = {**writing.text(said, at + number, at + number, role=role), **place}
+        message.with_name("part").joinpath(f"{name}.json").write_bytes(writing.text_of(part))
+    told = json.loads(message.read_bytes())
+    told["time"]["completed"] = at + 2
+    told["assistant"]["tokens"]["input"] += 7
+    message.write_bytes(writing.text_of(told))
+    info = json.loads(Path(made.path, "session.json").read_bytes())
+    info["time"]["updated"] = at + 2
+    Path(made.path, "session.json").write_bytes(writing.text_of(info))
+    for changed in (message, Path(made.path, "session.json")):
+        os.utime(changed, (at / 1000, at / 1000))
 
 
 def _text(text: str) -> dict[str, str]:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from agents_ledger import Ledger
+from agents_ledger.capture.catalog import captures_of
 from agents_ledger.capture.forking import fork_into
 from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.sync import Sync
+from agents_ledger.ledger import evidence
 from agents_ledger.model.formats import Machine
 from tests.capture.folders import GOLDEN, assert_sound, copy, opened
 from tests.forks.going_on import go_on
@@ -16,8 +18,10 @@ SOURCES = {
     "claude-code": ("claude-code/chat-with-tools", "claude-code:"),
     "codex": ("codex/tools", "codex:"),
     "pi": ("pi/fork-of-a-tool-session", "pi:"),
+    "agentuse": ("agentuse/resumed", "agentuse:"),
+    "openclaw": ("pi/openclaw", "openclaw:"),
 }
-AGENTS = ("claude-code", "codex", "pi", "openclaw")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse")
 
 
 class Home:
@@ -38,6 +42,15 @@ class Home:
         """Takes in the source and all that was written; gives how many turns were new."""
         return Sync(self.ledger, self.machine).run([self.given, self.machine.home]).new_turns
 
+    def files(self) -> dict[str, tuple[bytes, bytes]]:
+        """The original's files: what they are, and what of them is in evidence."""
+        captured = {capture.path: capture.id for capture in captures_of(self.ledger, self.label)}
+        return {path: (Path(path).read_bytes(), self._kept(number)) for path, number in captured.items()}
+
+    def _kept(self, capture_id: int) -> bytes:
+        with self.ledger.database.read() as tx:
+            return b"".join(evidence.read(tx, capture_id))
+
     def path(self, label: str) -> list[str]:
         head = self.ledger.head(label)
         return [] if head is None else self.ledger.ancestry(head)
@@ -51,6 +64,7 @@ def home(ledger: Ledger, tmp_path: Path, request: pytest.FixtureRequest) -> Home
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_the_agent_adds_is_attached_to_the_turn(home: Home, agent: str) -> None:
     path, ledger = home.path(home.label), home.ledger
+    files = home.files()
     before = {turn: (ledger.get(turn), ledger.context(turn)) for turn in path}
     forks = [fork_into(ledger, home.machine, turn, agent) for turn in (path[0], path[len(path) // 2], path[-1])]
     assert [home.path(made.session) for made in forks] == [path[: path.index(made.turn_id) + 1] for made in forks]
@@ -70,6 +84,7 @@ def test_what_the_agent_adds_is_attached_to_the_turn(home: Home, agent: str) -> 
         first, second = (f"{word} in {made.agent_session}" for word in ("first", "second"))
         assert said == [first, f"To {first}", second, f"To {second}"]
     assert home.path(home.label) == path
+    assert home.files() == files
     for turn, (record, context) in before.items():
         now = ledger.get(turn)
         assert (now.messages, now.calls, ledger.context(turn)) == (record.messages, record.calls, context)

@@ -11,12 +11,12 @@ from agents_ledger import Ledger
 from agents_ledger.capture.forking import Made, fork_into, reveal
 from agents_ledger.ledger.story import tell
 from agents_ledger.model.formats import Machine
-from agents_ledger.model.retelling import retold
+from agents_ledger.model.retelling import KEPT_UNSENT, retold
 from agents_ledger.model.story import Block, Call, Entry, Result, Text, Thinking
 from agents_ledger.model.writing import Losses
 from tests.capture.folders import Case, cases, opened, sync
 
-FORMATS = ("claude-code", "codex", "pi")
+FORMATS = ("claude-code", "codex", "pi", "agentuse")
 # Files that their own programs do not read as we do: they are told from the ledger.
 BROKEN = ("claude-code/broken-lines", "codex/broken-lines", "pi/broken-lines", "codex/flat-2025")
 # Lines were cut off its beginning, into a `.bak`: the agent resumes from what is left, the ledger knows all of it.
@@ -24,8 +24,10 @@ CUT = ("pi/written-by-the-store",)
 # One record holds a tool's result and the next question: no cut goes between them.
 NOT_CUT = "and a word from a person"
 CASES = [case for case in cases() if case.format in FORMATS and case.name not in (*BROKEN, *CUT)]
+_ULID = re.compile(r"\b[0-9A-Z]{26}\b")  # AgentUse names the folder of an output
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
-AGENTS = ("claude-code", "codex", "pi", "openclaw")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse")
+IMAGES = ("claude-code/images", "codex/image", "pi/images")  # AgentUse keeps files beside what was said
 
 
 ACROSS = [
@@ -39,7 +41,7 @@ ACROSS = [
         "pi/v3",
     )
     for agent in AGENTS
-    if not name.startswith(agent)
+    if not name.startswith(agent) and not (agent == "agentuse" and name in IMAGES)
 ]
 
 
@@ -57,7 +59,11 @@ def told(ledger: Ledger, turn_id: str, agent: str | None = None) -> tuple[str | 
     """A story: its summary and its entries; in the words of an agent, if one is named."""
     with ledger.database.read() as tx:
         story = tell(tx, turn_id, reveal())
-        entries = list(story.entries) if agent is None else list(retold(story, agent, "any", Losses()))
+        entries = (
+            list(story.entries)
+            if agent is None
+            else list(retold(story, agent, KEPT_UNSENT if agent == "agentuse" else "any", Losses()))
+        )
         summary = None if story.summary is None else story.summary.text
     return summary, [(entry.role, [_numbered(block) for block in entry.blocks]) for entry in entries if _is_told(entry)]
 
@@ -67,10 +73,14 @@ def _is_told(entry: Entry) -> bool:
 
 
 def _numbered(block: Block) -> Block:
-    """A call without the id that the ledger gave it, if its source had none."""
+    """A call without the id that the ledger gave it, if its source had none; a result without ids in its paths."""
     if isinstance(block, Call):
         return replace(block, id="")
-    return replace(block, call="", tool="") if isinstance(block, Result) else block
+    if not isinstance(block, Result):
+        return block
+    content = tuple(Text(_ULID.sub("…", part.text)) if isinstance(part, Text) else part for part in block.content)
+    status = "failed" if block.is_error else block.status  # no agent has more words for that
+    return replace(block, call="", tool="", content=content, status=status)
 
 
 def read_back(folder: Path, forks: list[Made]) -> Iterator[tuple[Made, Ledger]]:

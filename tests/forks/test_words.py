@@ -14,7 +14,7 @@ from agents_ledger.model.writing import Losses
 FORKING = Path(__file__).parents[2] / "docs" / "forking.md"
 SOURCES = Path(__file__).parents[2] / "src" / "agents_ledger"
 NONE = "\N{EN DASH}"
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "gemini", "qwen", "opencode")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "gemini", "qwen", "opencode", "agentuse")
 
 
 def rows_below(heading: str) -> list[list[str]]:

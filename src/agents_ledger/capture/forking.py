@@ -5,6 +5,7 @@ The same agent gets its own records back, cut behind the turn; any other one is 
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,8 +13,8 @@ from msgspec.structs import replace
 
 from agents_ledger.capture.details import Details
 from agents_ledger.capture.draft import WHOLE, label_for
-from agents_ledger.capture.origin import Evidence, origin_of
-from agents_ledger.capture.place import Draft, drafted
+from agents_ledger.capture.origin import Evidence, folder_of, origin_of
+from agents_ledger.capture.place import Draft, drafted, drafted_folder, root_of
 from agents_ledger.capture.writer import step_key
 from agents_ledger.errors import BadInput, TurnIsLive
 from agents_ledger.exports.agents.table import NATIVES
@@ -43,7 +44,8 @@ class Made(Struct, frozen=True):
     command: tuple[str, ...]  # what resumes it
     is_in_place: bool  # it is where the program looks
     is_copy: bool  # made of the agent's own records
-    lines: int
+    lines: int  # or files, if it is a folder
+    is_folder: bool
     size_bytes: int
     losses: list[Loss]
 
@@ -86,10 +88,17 @@ def fork_into(ledger: Ledger, machine: Machine, turn_id: str, agent: str, to: st
         place = native.place(machine.environ, machine.home)
         whole = Path(place, native.file(telling.fork))
         path = whole if to is None else Path(os.path.abspath(to), whole.name)  # noqa: PTH100 - links stay
-        with drafted(path, telling.lines(losses)) as draft:
+        with _draft(telling, path, losses) as draft:
             _register(ledger, telling, draft)
             draft.publish()
     return _made(telling, draft, losses, is_in_place=path == whole)
+
+
+def _draft(telling: "_Telling", path: Path, losses: Losses) -> AbstractContextManager[Draft]:
+    lines = telling.lines(losses)
+    if not telling.native.is_folder:
+        return drafted(path, (line.data for line in lines))
+    return drafted_folder(path, telling.label, ((line.file, line.data) for line in lines))
 
 
 class _Telling:
@@ -99,12 +108,16 @@ class _Telling:
         record = read_record(tx, turn_id)
         self.turn_id, self.agent, self.native = turn_id, agent, native
         self.story: Story = tell(tx, turn_id, reveal())
+        cwd = self.story.project or os.getcwd()  # noqa: PTH109 - as text
         self.fork = Fork(
             session=native.new_session(now, os.urandom(_RANDOM_BYTES)),
             at=now,
-            cwd=self.story.project or os.getcwd(),  # noqa: PTH109 - as text
+            cwd=cwd,
             git_branch=self.story.git_branch,
+            root=root_of(cwd),
+            persona=self.story.persona if self.story.origin == agent else None,
         )
+        self.label = label_for(agent, self.fork.session)
         self._copied = self._copy(tx, record, form)
         self.count = 0  # lines
         self.ends: dict[str, str] = {}  # of each turn the last step that was written: what follows it goes there
@@ -114,16 +127,20 @@ class _Telling:
         """Whether it is made of the agent's own records."""
         return self._copied is not None
 
-    def lines(self, losses: Losses) -> Iterator[bytes]:
-        """The lines of the file."""
+    def lines(self, losses: Losses) -> Iterator[Line]:
+        """The lines of the file, or the files of the folder."""
         told = self._copied if self._copied is not None else self.native.anew(self.story, self.fork, losses)
         for line in told:
             if line.turn_id is not None and line.native_id is not None:
                 self.ends[line.turn_id] = line.native_id
             self.count += line.count
-            yield line.data
+            yield line
 
     def _copy(self, tx: Tx, record: Record, form: Format | None) -> Iterator[Line] | None:
+        if form is not None and self.native.again_folder is not None:
+            found = folder_of(tx, record)
+            is_own = found is not None and found[1].format == form.name
+            return self.native.again_folder(found[0], self.fork) if found is not None and is_own else None
         origin: Evidence | None = None if form is None else origin_of(tx, record)
         if form is None or origin is None or origin.capture.format != form.name:
             return None
@@ -149,7 +166,7 @@ def _settle(ledger: Ledger, turn_id: str) -> None:
 
 def _register(ledger: Ledger, telling: _Telling, draft: Draft) -> None:
     """The new session, before its file can be seen: no sync takes it for a stranger."""
-    session, label = telling.fork.session, label_for(telling.agent, telling.fork.session)
+    session, label = telling.fork.session, telling.label
     row = WrittenRow(
         label, telling.turn_id, str(draft.path), draft.head, draft.size_bytes, draft.digest, telling.fork.at
     )
@@ -172,7 +189,7 @@ def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool)
     command = telling.native.resume(fork.session, str(draft.path))
     is_named = any(str(draft.path) in word for word in command)  # the program is told where it is
     return Made(
-        session=label_for(telling.agent, fork.session),
+        session=telling.label,
         agent=telling.agent,
         agent_session=fork.session,
         turn_id=telling.turn_id,
@@ -182,6 +199,7 @@ def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool)
         is_in_place=is_in_place or is_named,
         is_copy=telling.is_copy,
         lines=telling.count,
+        is_folder=telling.native.is_folder,
         size_bytes=draft.size_bytes,
         losses=losses.listed(),
     )

@@ -8,6 +8,7 @@ from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import Capture, places
 from agents_ledger.model.rows import Record
+from agents_ledger.model.writing import Folder
 from agents_ledger.store import Tx
 
 _ALL = 1 << 62
@@ -82,6 +83,19 @@ def origin_of(tx: Tx, record: Record) -> Evidence | None:
     if record.compaction is not None or not found_in:
         found_in.append(first[0][1])  # (of a turn that was cut this is where the whole one begins)
     return Evidence(tx, capture, max(found_in))
+
+
+def folder_of(tx: Tx, record: Record) -> tuple[Folder, Capture] | None:
+    """The files of the session in which a turn was read, where that is a folder of them."""
+    said = [record.turn.evidence, *(row.evidence for row in record.messages), *(call.evidence for call in record.calls)]
+    numbers = dict.fromkeys(number for each in said for number, _, _ in places(each))
+    found = [Capture(*row) for number in numbers if (row := tx.first("capture_by_id", id=number)) is not None]
+    if not found or found[0].bundle is None or found[0].shape != "bundle":
+        return None
+    start = len(found[0].bundle) + 1
+    rows = [Capture(*row) for row in tx.rows("captures_in", bundle=found[0].bundle)]
+    files = {row.path[start:]: b"".join(evidence.read(tx, row.id)) for row in rows}
+    return Folder(files, frozenset(capture.path[start:] for capture in found)), found[0]
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

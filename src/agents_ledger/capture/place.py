@@ -1,27 +1,28 @@
-"""A new file in an agent's folder: written beside its place, then put there whole; nothing is ever overwritten."""
+"""A new session in an agent's folder: written beside its place, then put there whole; nothing is ever overwritten."""
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from errno import ENAMETOOLONG
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import BinaryIO
 
 from msgspec import Struct
 
 from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
-from agents_ledger.ledger.written import head_digest
-from agents_ledger.store.files import publish
+from agents_ledger.ledger.written import head_digest, name_digest
+from agents_ledger.store.files import publish, publish_folder, settle
 
 _PIECE = 1 << 16  # bytes that are written at once, or more
 _UNDER_WAY = 4  # pieces that wait for the disk
 
 
 class Draft(Struct):
-    """A file that is complete, but not in its place yet."""
+    """A file, or a folder of files, that is complete, but not in its place yet."""
 
     path: Path
     partial: Path
@@ -31,17 +32,32 @@ class Draft(Struct):
 
     def publish(self) -> None:
         """Puts it there."""
-        if not publish(self.partial, self.path):
+        if not (publish_folder if self.partial.is_dir() else publish)(self.partial, self.path):
             raise BadInput(f"{self.path} is there already, and stays as it is: fork once more for another id")
 
 
-@contextmanager
-def drafted(path: Path, lines: Iterable[bytes]) -> Iterator[Draft]:
+def drafted(path: Path, lines: Iterable[bytes]) -> AbstractContextManager[Draft]:
     """A new file with these lines, on disk for good before it is put in its place; gone if that does not happen."""
+    return _drafted(path, lambda partial: _written(path, partial, lines))
+
+
+def drafted_folder(path: Path, name: str, files: Iterable[tuple[str, bytes]]) -> AbstractContextManager[Draft]:
+    """The same for a folder with these files; it is known again by a name, for all in it may change."""
+    return _drafted(path, lambda partial: _filled(path, partial, name, files))
+
+
+def root_of(folder: str) -> str:
+    """The root of the git repository around a folder; the folder itself, if there is none."""
+    start = Path(folder).resolve()
+    return str(next((place for place in (start, *start.parents) if (place / ".git").exists()), start))
+
+
+@contextmanager
+def _drafted(path: Path, write: Callable[[Path], Draft]) -> Iterator[Draft]:
     partial = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = _written(path, partial, lines)
+        draft = write(partial)
     except (PermissionError, NotADirectoryError, FileExistsError) as problem:
         raise StoreUnreachable(
             f"can't write {path} ({problem.strerror}): name a folder that you may write to, with --to"
@@ -53,6 +69,13 @@ def drafted(path: Path, lines: Iterable[bytes]) -> Iterator[Draft]:
     try:
         yield draft
     finally:
+        _remove(partial)
+
+
+def _remove(partial: Path) -> None:
+    if partial.is_dir():
+        rmtree(partial)
+    else:
         partial.unlink(missing_ok=True)
 
 
@@ -68,6 +91,27 @@ def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
         partial.unlink(missing_ok=True)
         raise
     return Draft(path, partial, sink.head, sink.digest.digest(), sink.size_bytes)
+
+
+def _filled(path: Path, partial: Path, name: str, files: Iterable[tuple[str, bytes]]) -> Draft:
+    """All files first, then all of them onto the disk: one by one each would wait for it."""
+    digest, size, places = sha256(), 0, {partial: None}
+    try:
+        partial.mkdir(mode=0o700)
+        for file, data in files:
+            place = partial / file
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.write_bytes(data)
+            place.chmod(0o600)
+            places |= dict.fromkeys((place, place.parent, place.parent.parent))
+            size += len(data)
+            digest.update(data)
+        for place in places:
+            settle(place)
+    except BaseException:
+        rmtree(partial, ignore_errors=True)
+        raise
+    return Draft(path, partial, name_digest(name), digest.digest(), size)
 
 
 class _Sink:

@@ -71,11 +71,15 @@ def _session(tx: Tx, text: str, origins: list[str]) -> SessionRow:
 
 
 def _file(tx: Tx, label: str) -> str | None:
-    """Where its file is: as it was captured last, or as it was written."""
+    """Where its file (or its folder) is: as it was captured last, or as it was written."""
     found = [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
-    paths = [capture.path for capture in found if capture.shape == "lines" and capture.state == "current"]
+    paths = [capture.bundle or capture.path for capture in found if _is_whole(capture)]
     fork = written.of_session(tx, label)
     return paths[-1] if paths else None if fork is None else fork.path
+
+
+def _is_whole(capture: Capture) -> bool:
+    return capture.shape in ("lines", "bundle") and capture.state == "current"
 
 
 def _project(tx: Tx, label: str) -> str | None:

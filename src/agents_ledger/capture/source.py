@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture.assemble import LaneState
+from agents_ledger.capture.beginnings import Beginnings
 from agents_ledger.capture.discover import Found, is_packed
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.operations import (
@@ -90,6 +91,7 @@ class Taker:
     def whole(self, capture: Capture, form: Format, records: Iterable["Piece"], path: str | None = None) -> None:
         """Reads a document, the files of a bundle, or the rows of a database's group, all at once."""
         projection = self._projection(capture, form, is_again=True)
+        own = Beginnings(projection, form)
         reader = form.reader(Source(path or capture.path, capture.kind))
         places: dict[str, str] = {}
         owners: set[int] = set()
@@ -98,12 +100,13 @@ class Taker:
             here = places[name] = f"{capture_id}:{offset}+{length}"
             owners.add(capture_id)
             for event in _events(reader, data, name):
-                projection.assembler.take(event, here)
+                own.take(event, here)
         for event in _last_events(reader):
             if isinstance(event, At):
                 here = places.get(event.name, here)
             else:
-                projection.assembler.take(event, here)
+                own.take(event, here)
+        projection.assembler.inherited()
         projection.read_with = owners
         projection.finish()
         for session in projection.assembler.lanes:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--into",
     metavar="AGENT",
-    help="Write it for an agent: claude-code, codex, pi, openclaw; or tell it: openai, anthropic, gemini-api, html …",
+    help="Write it for an agent: claude-code, codex, pi, agentuse …; or tell it: openai, anthropic, gemini-api, html …",
 )
 @click.option("--to", metavar="DIR", help="With --into: a folder for the file, in place of the agent's own.")
 @click.option("--report", is_flag=True, help="With --into: say what could not be carried over as it was.")
@@ -33,8 +33,9 @@ def fork(opened: Door, turn: str, label: str | None, into: str | None, to: str |
 
     With --into, the session is written into the agent's own files, with exactly the history up to TURN, and the
     command is printed that resumes it there. What the agent adds is attached to TURN by the next `ldg sync`.
-    AGENT is claude-code, codex, pi, openclaw, gemini, qwen or opencode. An API (openai, openai-responses, anthropic,
-    gemini-api) gets the body of a request, a reader a document (markdown, html, jsonl): printed, or below --to.
+    AGENT is claude-code, codex, pi, openclaw, agentuse, gemini, qwen or opencode. An API (openai, openai-responses,
+    anthropic, gemini-api) gets the body of a request, a reader a document (markdown, html, jsonl): printed, or below
+    --to.
     """
     if into is None and (to is not None or report):
         raise click.UsageError("--to and --report go with --into AGENT")
@@ -90,7 +91,9 @@ def _fork_into(opened: Door, turn: str, into: str, to: str | None, *, report: bo
         return
     screen = Screen()
     screen.line("forked: ", (made.session, "bold green"), f" begins at {short(made.turn_id)}")
-    screen.line(f"written: {made.path} ({plural(made.lines, 'line')}, {size(made.size_bytes)})")
+    screen.line(
+        f"written: {made.path} ({plural(made.lines, 'file' if made.is_folder else 'line')}, {size(made.size_bytes)})"
+    )
     screen.line("resume it: ", (in_folder(made.folder, made.command), "bold"))
     if not made.is_in_place:
         screen.line(

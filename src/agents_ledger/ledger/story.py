@@ -54,6 +54,8 @@ def tell(tx: Tx, turn_id: str, reveal: Reveal | None = None) -> Story:
         title=details.get("title"),
         model=turn.model,
         provider=turn.provider,
+        persona=details.get("persona"),
+        facts=details.get("extra", {}),
     )
 
 
@@ -163,9 +165,14 @@ def home_of(tx: Tx, turn: TurnRow) -> SessionRow | None:
 
 
 def details_of(tx: Tx, label: str) -> dict[str, Any]:
-    """What its sources say about a session: title, project, git_branch."""
+    """What its sources say about a session: title, project, git_branch, persona, and all else as `extra`."""
     row = tx.first("story_details", label=label)
-    return {} if row is None else dict(zip(("title", "project", "git_branch"), row, strict=True))
+    if row is None:
+        return {}
+    *known, extra = row
+    found = read_json(extra) if extra else {}
+    told = dict(zip(("title", "project", "git_branch", "persona"), known, strict=True))
+    return {**told, "extra": found if isinstance(found, dict) else {}}
 
 
 def _summary(tx: Tx, row: CompactionRow) -> Summary | None:

@@ -39,6 +39,12 @@ def known(tx: Tx, size_bytes: int, read: Callable[[int, int], bytes]) -> Written
     return row if digest.digest() == row.digest else None
 
 
+def begun(tx: Tx, label: str) -> WrittenRow | None:
+    """What a session was written as, if that was a folder, whose files may have changed since."""
+    found = tx.first("written_session", head=name_digest(label))
+    return None if found is None else WrittenRow(*found)
+
+
 def of_session(tx: Tx, label: str) -> WrittenRow | None:
     """The file that a session was written into, if it was."""
     row = tx.first("written_session_of", label=label)
@@ -48,6 +54,11 @@ def of_session(tx: Tx, label: str) -> WrittenRow | None:
 def every(tx: Tx) -> list[WrittenRow]:
     """All of them."""
     return [WrittenRow(*row) for row in tx.rows("all_written_sessions")]
+
+
+def name_digest(name: str) -> bytes:
+    """What a folder is recognised by: the name of its session."""
+    return sha256(name.encode("utf-8", "surrogatepass")).digest()
 
 
 def head_digest(beginning: bytes) -> bytes:

@@ -93,3 +93,5 @@ class Format(Struct, frozen=True):
     held: Callable[[bytes], Held] = lambda _record: Held()
     # how its sessions are written, for each agent that reads them
     natives: Mapping[str, Native] = {}
+    # of sources that change anywhere: whether a step of a session is one that `natives` wrote, by its id
+    wrote: Callable[[str, str], bool] = lambda _session, _native_id: False

@@ -57,6 +57,11 @@ def derived(at_ms: int, *parts: str | int) -> str:
     return encode(stamp << _RANDOM_BITS | int.from_bytes(digest[:10], "big"))
 
 
+def ulid(at_ms: int, random: bytes) -> str:
+    """A ULID out of (at least) 10 random bytes."""
+    return encode(min(max(at_ms, 0), _LAST_STAMP) << _RANDOM_BITS | int.from_bytes(random[:10], "big"))
+
+
 def uuid4(random: bytes) -> str:
     """A UUID of version 4 out of 16 random bytes."""
     return _uuid(int.from_bytes(random, "big"), 4)

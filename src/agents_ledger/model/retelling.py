@@ -10,6 +10,7 @@ from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, 
 from agents_ledger.model.tools import translate
 from agents_ledger.model.writing import Losses
 
+KEPT_UNSENT = "kept"  # in place of an API: the agent keeps thinking, and never sends it
 NO_RESULT = "No result: the call was not answered before the conversation was forked."
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_ID = 60  # OpenAI takes 64 characters
@@ -87,6 +88,9 @@ class _Teller:
 
     def _thought(self, block: Thinking) -> Iterator[Block]:
         if block.signature and self._api in (block.api, "any"):
+            yield block
+        elif self._api == KEPT_UNSENT:
+            self._losses.note("thinking-left-out", f"{self._agent} keeps it, and does not send it")
             yield block
         elif block.is_hidden or not block.text:
             self._losses.note("thinking-left-out", "sealed for the model that thought it")

@@ -98,6 +98,8 @@ class Story(Struct, frozen=True, kw_only=True):
     title: str | None = None
     model: str | None = None
     provider: str | None = None
+    persona: str | None = None  # on whose behalf the agent spoke
+    facts: dict[str, Any] = {}  # what else its sources say about the session
 
 
 class Told(Struct, frozen=True):

@@ -121,6 +121,7 @@ MEANINGS: dict[str, dict[str, tuple[Spelling, ...]]] = {
         "gemini": (Spelling("run_shell_command", {"command": "command", "purpose": "description"}),),
         "qwen": (Spelling("run_shell_command", {**_RUN, "purpose": "description", "folder": "directory"}),),
         "opencode": (Spelling("bash", {**_RUN, "purpose": "description", "folder": "workdir"}),),
+        "agentuse": (Spelling("tools__bash", {**_RUN, "folder": "workdir"}),),
     },
     "read a file": {
         "claude-code": (Spelling("Read", {"path": "file_path", "first": "offset", "count": "limit"}),),
@@ -129,6 +130,7 @@ MEANINGS: dict[str, dict[str, tuple[Spelling, ...]]] = {
         "gemini": (Spelling("read_file", {"path": "file_path"}),),
         "qwen": (Spelling("read_file", {"path": "file_path", "first": "offset", "count": "limit"}),),
         "opencode": (Spelling("read", {"path": "filePath", "first": "offset", "count": "limit"}),),
+        "agentuse": (Spelling("tools__filesystem_read", {"path": "file_path", "first": "offset", "count": "limit"}),),
     },
     "write a file": {
         "claude-code": (Spelling("Write", {"path": "file_path", "content": "content"}),),
@@ -137,6 +139,7 @@ MEANINGS: dict[str, dict[str, tuple[Spelling, ...]]] = {
         "gemini": (Spelling("write_file", {"path": "file_path", "content": "content"}),),
         "qwen": (Spelling("write_file", {"path": "file_path", "content": "content"}),),
         "opencode": (Spelling("write", {"path": "filePath", "content": "content"}),),
+        "agentuse": (Spelling("tools__filesystem_write", {"path": "file_path", "content": "content"}),),
     },
     "edit a file": {
         "claude-code": (Spelling("Edit", {"path": "file_path", "old": "old_string", "new": "new_string"}),),
@@ -145,6 +148,9 @@ MEANINGS: dict[str, dict[str, tuple[Spelling, ...]]] = {
         "gemini": (Spelling("replace", {"path": "file_path", "old": "old_string", "new": "new_string"}),),
         "qwen": (Spelling("edit", {"path": "file_path", "old": "old_string", "new": "new_string"}),),
         "opencode": (Spelling("edit", {"path": "filePath", "old": "oldString", "new": "newString"}),),
+        "agentuse": (
+            Spelling("tools__filesystem_edit", {"path": "file_path", "old": "old_string", "new": "new_string"}),
+        ),
     },
     "search in files": {
         "claude-code": (Spelling("Grep", {"pattern": "pattern", "path": "path", "files": "glob"}),),

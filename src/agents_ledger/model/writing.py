@@ -16,6 +16,8 @@ class Fork(Struct, frozen=True, kw_only=True):
     cwd: str  # the working folder
     forked_path: str | None = None  # the file that it was read from, if that was the same agent's
     git_branch: str | None = None
+    root: str | None = None  # the repository around the working folder, or that folder
+    persona: str | None = None  # on whose behalf it spoke, if that was the same agent's
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -25,6 +27,7 @@ class Line(Struct, frozen=True, gc=False):
     native_id: str | None = None
     turn_id: str | None = None
     count: int = 1  # of lines
+    file: str = ""  # of a folder: the file that this is, with /
 
 
 class Origin(Protocol):
@@ -40,6 +43,13 @@ class Origin(Protocol):
 
     def base(self, session: str) -> "Origin | None":
         """The records of a session that this one continues by reference."""
+
+
+class Folder(Struct, frozen=True):
+    """The files that a session was read from, by their names in its folder; and which of them tell of one turn."""
+
+    files: Mapping[str, bytes]
+    of_turn: frozenset[str]
 
 
 class Losses:
@@ -69,3 +79,10 @@ class Native(Struct, frozen=True):
     again: Callable[[Origin, Fork], Iterator[Line] | None]
     anew: Callable[[Story, Fork, Losses], Iterator[Line]]  # any other story
     resume: Callable[[str, str], tuple[str, ...]]  # the command that resumes it, by session and file
+    # where a session is a folder of files, not one file of lines: the same from such a folder
+    again_folder: Callable[[Folder, Fork], Iterator[Line] | None] | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether a session is a folder."""
+        return self.again_folder is not None

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
 from agents_ledger.errors import StoreFull, StoreUnreachable
@@ -44,12 +45,31 @@ def publish(partial: Path, final: Path) -> bool:
             return False
         partial.rename(final)
     partial.unlink(missing_ok=True)
-    folder = os.open(final.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    settle(final.parent)
     return True
+
+
+def publish_folder(partial: Path, final: Path) -> bool:
+    """The same for a folder."""
+    if final.exists():
+        return False
+    try:
+        partial.rename(final)
+    except OSError as problem:
+        if problem.errno in (ENOTEMPTY, EEXIST):  # another process was first
+            return False
+        raise
+    settle(final.parent)
+    return True
+
+
+def settle(path: Path) -> None:
+    """Makes a file, or the names in a folder, survive a power cut."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def filesystem_of(path: Path) -> str | None:

@@ -140,10 +140,14 @@ class AgentUseSession:
         """A path inside the folder."""
         return os.path.join(self.folder, *names)  # noqa: PTH118 - a text, as captures have it
 
-    def _files(self) -> Iterator[tuple[str, bytes]]:
+    def paths(self) -> list[str]:
         """The files of this session, without those of its subagents."""
+        found: list[str] = []
         for folder, inner, names in os.walk(self.folder):
             inner[:] = [name for name in inner if name != "subagent"]
-            for name in names:
-                path = Path(folder, name)
-                yield path.relative_to(self.folder).as_posix(), path.read_bytes()
+            found += (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118 - texts, as captures have them
+        return found
+
+    def _files(self) -> Iterator[tuple[str, bytes]]:
+        for path in map(Path, self.paths()):
+            yield path.relative_to(self.folder).as_posix(), path.read_bytes()

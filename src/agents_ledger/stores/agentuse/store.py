@@ -64,10 +64,12 @@ class AgentUseStore:
         return os.path.join(self.folder, "project", writing.project_hash(root), "session")  # noqa: PTH118 - a text
 
     def open(self, session_id: str) -> AgentUseSession:
-        """A session that is there, also a subagent's."""
+        """A session that is there, also a subagent's; what of it is not in the ledger yet (a fork's) is then."""
         for folder in Path(self.folder).glob(f"project/*/session/**/{session_id}-*"):
             if (folder / "session.json").is_file():
-                return self._opened(folder)
+                session = self._opened(folder)
+                self._take(session.paths())
+                return session
         raise NotFound(f"{self.folder} has no session {session_id!r}")
 
     def sessions(self, root: str | None = None) -> Iterator[AgentUseSession]:
@@ -93,9 +95,3 @@ class AgentUseStore:
     def _take(self, paths: Sequence[str]) -> None:
         with self._mutex:
             self._intake.take(paths, has_subagents=True)
-
-
-def root_of(folder: str) -> str:
-    """The root of the git repository around a folder; the folder itself, if there is none."""
-    start = Path(folder).resolve()
-    return str(next((place for place in (start, *start.parents) if (place / ".git").exists()), start))

@@ -199,7 +199,7 @@ SELECT * FROM session_details WHERE session_label = :label;
 
 -- name: story_details
 -- What a story says about the session that it is told from.
-SELECT title, project, git_branch FROM session_details WHERE session_label = :label;
+SELECT title, project, git_branch, persona, extra FROM session_details WHERE session_label = :label;
 
 -- name: put_details
 INSERT INTO session_details (session_label, title, project, git_branch, agent_version, persona, channel, routing_key,
