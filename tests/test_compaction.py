@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents_ledger import Call, Compaction, Ledger, Message, Turn
-from agents_ledger.errors import BadInput, NotAllowed, NotFound
+from agents_ledger.errors import BadInput, NotAllowed, NotFound, TurnIsLive
 from agents_ledger.ledger import append, sessions
 from agents_ledger.ledger import context as contexts
 from agents_ledger.ledger.build import prepare
@@ -199,6 +199,25 @@ def test_wrong_cuts_are_refused_and_nothing_is_written(ledger: Ledger) -> None:
     with pytest.raises(NotAllowed, match="nothing to compact"):
         ledger.compact("empty", "x")
     assert {**ledger.counts(), "sessions": 0, "seq": 0} == {**before, "sessions": 0, "seq": 0}
+
+
+def test_a_turn_that_is_being_written_is_never_overtaken(ledger: Ledger) -> None:
+    talk(ledger, 3)
+    head, live = ledger.head("main"), ledger.turn("main", "and now?")
+    before = ledger.counts()
+    ledger.alias("other-name", "main")
+    for name in ("main", "other-name"):
+        with pytest.raises(TurnIsLive, match="compact when it has ended"):
+            ledger.compact(name, "too early", keep=1)
+    assert (ledger.head("main"), ledger.counts()) == (head, before | {"seq": before["seq"] + 1})  # (the alias)
+    live.answer("done")
+    assert ledger.head("main") == live.id
+    compaction = ledger.compact("main", "They talked.", keep=1)
+    assert words(ledger.context(compaction)) == ["[Be kind.]", "(They talked.)", "and now?", "done"]
+    begun_elsewhere = ledger.turn("main", "behind it")
+    ledger.fork(head or "", "fork")
+    assert words(ledger.context(ledger.compact("fork", "Of others.", keep=0)))[1:] == ["(Of others.)"]
+    begun_elsewhere.answer("fine")
 
 
 def test_a_long_compacted_thread_is_read_from_its_kept_turns_on(ledger: Ledger) -> None:

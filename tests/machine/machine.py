@@ -64,7 +64,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(pick=picks, text=texts, total=tokens, system=st.booleans(), fails=st.booleans())
     def advance(self, pick: int, text: str, total: int | None, system: bool, fails: bool) -> None:
         label = NAMES[pick % len(NAMES)]
-        turn = _turn(text, total, system=system, fails=fails)
+        turn = exchange(text, total, system=system, fails=fails)
         if self._refused_by_status(label, lambda: self.ledger.append(label, turn)):
             return
         before = self._head(label)
@@ -79,14 +79,14 @@ class LedgerMachine(RuleBasedStateMachine):
     def advance_only_from(self, pick: int, other: int, text: str) -> None:
         """Compare-and-set: it succeeds exactly if the head is the expected one."""
         label, expect = LABELS[pick % len(LABELS)], self._any(self.model.sealed(), other)
-        if self._refused_by_status(label, lambda: self.ledger.append(label, _turn(text, 1))):
+        if self._refused_by_status(label, lambda: self.ledger.append(label, exchange(text, 1))):
             return
         head = self._head(label)
         if head != expect:
-            _refused(HeadMoved, lambda: self.ledger.append(label, _turn(text, 1), expect=expect))
+            refused(HeadMoved, lambda: self.ledger.append(label, exchange(text, 1), expect=expect))
             self._after()
             return
-        turn = _turn(text, 1)
+        turn = exchange(text, 1)
         turn_id = self.ledger.append(label, turn, expect=expect)
         self._know(turn_id, head, turn)
         self._moved(label, turn_id, "advance")
@@ -96,7 +96,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(pick=picks, text=texts, total=tokens)
     def branch(self, pick: int, text: str, total: int | None) -> None:
         parent = self._any(self.model.sealed(), pick)
-        turn = _turn(text, total)
+        turn = exchange(text, total)
         self._know(self.ledger.branch(parent, turn), parent, turn)
         self._after()
 
@@ -111,7 +111,7 @@ class LedgerMachine(RuleBasedStateMachine):
         turn, parent = given, self.model.turns[turn_id].parent
         if altered:
             other = Turn(messages=(*turn.messages, Message("user", "more")), id=turn_id)
-            _refused(ContentDiffers, lambda: self.ledger.branch(parent, other))
+            refused(ContentDiffers, lambda: self.ledger.branch(parent, other))
         else:
             again = Turn(turn.messages, turn.calls, turn.usage, turn.settings, turn.status, turn.error, id=turn_id)
             assert self.ledger.branch(parent, again) == turn_id
@@ -126,14 +126,20 @@ class LedgerMachine(RuleBasedStateMachine):
         path = [] if head is None else self.model.path(head)
         before = None if head is None else self.model.newest_compaction(head)
         done = 0 if before is None or before.through is None else path.index(before.through) + 1
+        if self._is_written_behind(label, head):
+            refused(TurnIsLive, lambda: self.ledger.compact(label, text, keep=keep))
+            self._after()
+            return
         if not keep < len(path) or len(path) - keep < done:
-            _refused((BadInput, NotAllowed), lambda: self.ledger.compact(label, text, keep=keep))
+            refused((BadInput, NotAllowed), lambda: self.ledger.compact(label, text, keep=keep))
             self._after()
             return
         turn_id = self.ledger.compact(label, text, keep=keep, trigger="manual")
         kept = path[len(path) - keep] if keep else None
         through = path[len(path) - keep - 1]
-        self.model.turns[turn_id] = ModelTurn(turn_id, head, [], summary=_read(text), through=through, first_kept=kept)
+        self.model.turns[turn_id] = ModelTurn(
+            turn_id, head, [], summary=as_read(text), through=through, first_kept=kept
+        )
         row = self.ledger.get(turn_id).compaction
         assert row is not None
         assert row.turns_summarized == len(path) - keep - done
@@ -150,9 +156,9 @@ class LedgerMachine(RuleBasedStateMachine):
         turn_id = self._any(list(self.model.turns), pick)
         label = NAMES[name % len(NAMES)]
         if self.model.turns[turn_id].is_live:
-            _refused(TurnIsLive, lambda: self.ledger.fork(turn_id, label))
+            refused(TurnIsLive, lambda: self.ledger.fork(turn_id, label))
         elif label in self.model.sessions or label in self.model.aliases:
-            _refused(LabelTaken, lambda: self.ledger.fork(turn_id, label))
+            refused(LabelTaken, lambda: self.ledger.fork(turn_id, label))
         else:
             assert self.ledger.fork(turn_id, label).thread_id == turn_id
             self._session(label)
@@ -167,7 +173,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         head = self._head(label)
         if head is None or target == head or not self.model.is_ancestor(target, head):
-            _refused((BadInput, NotAllowed), lambda: self.ledger.rewind(label, target))
+            refused((BadInput, NotAllowed), lambda: self.ledger.rewind(label, target))
         else:
             self.ledger.rewind(label, target)
             self._moved(label, target, "rewind")
@@ -181,7 +187,7 @@ class LedgerMachine(RuleBasedStateMachine):
         head = self._head(label)
         path = [] if head is None else self.model.path(head)
         if not 1 <= turns < len(path):
-            _refused((BadInput, NotAllowed), lambda: self.ledger.rollback(label, turns=turns))
+            refused((BadInput, NotAllowed), lambda: self.ledger.rollback(label, turns=turns))
         else:
             self.ledger.rollback(label, turns=turns)
             self._moved(label, path[-1 - turns], "rewind")
@@ -196,7 +202,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert name is not None
         target = self.model.forward_target(name)
         if target is None:
-            _refused(NotAllowed, lambda: self.ledger.forward(label))
+            refused(NotAllowed, lambda: self.ledger.forward(label))
         else:
             assert self.ledger.forward(label).thread_id == target
             self._moved(label, target, "replay")
@@ -216,7 +222,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         session = self.model.sessions[label]
         if not archive and label in self.model.aliases:
-            _refused(LabelTaken, lambda: self.ledger.restore(label))
+            refused(LabelTaken, lambda: self.ledger.restore(label))
             return
         (self.ledger.archive if archive else self.ledger.restore)(label)
         wanted = "archived" if archive else "active"
@@ -230,11 +236,11 @@ class LedgerMachine(RuleBasedStateMachine):
         target = self.model.resolve(label)
         own = self.model.sessions.get(alias)
         if target is None:
-            _refused(NotFound, lambda: self.ledger.alias(alias, label))
+            refused(NotFound, lambda: self.ledger.alias(alias, label))
         elif alias in (label, target):
-            _refused(AliasCycle, lambda: self.ledger.alias(alias, label))
+            refused(AliasCycle, lambda: self.ledger.alias(alias, label))
         elif (own and own.status == "active") or self.model.aliases.get(alias, target) != target:
-            _refused(LabelTaken, lambda: self.ledger.alias(alias, label))
+            refused(LabelTaken, lambda: self.ledger.alias(alias, label))
         else:
             assert self.ledger.alias(alias, label).session_label == target
             moved = [other for other, to in self.model.aliases.items() if to == alias]
@@ -249,11 +255,11 @@ class LedgerMachine(RuleBasedStateMachine):
         source, target = LABELS[pick % len(LABELS)], LABELS[other % len(LABELS)]
         one, two = self.model.resolve(source), self.model.resolve(target)
         if one is None or two is None:
-            _refused((NotFound, SessionArchived), lambda: self.ledger.merge(source, target))
+            refused((NotFound, SessionArchived), lambda: self.ledger.merge(source, target))
         elif "archived" in (self.model.sessions[one].status, self.model.sessions[two].status):
-            _refused(SessionArchived, lambda: self.ledger.merge(source, target))
+            refused(SessionArchived, lambda: self.ledger.merge(source, target))
         elif one == two:
-            _refused(AliasCycle, lambda: self.ledger.merge(source, target))
+            refused(AliasCycle, lambda: self.ledger.merge(source, target))
         else:
             assert self.ledger.merge(source, target).label == two
             moved = [alias for alias, to in self.model.aliases.items() if to == one]
@@ -275,7 +281,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self._session(label)
         self.live[turn.id] = turn
         self.calls[turn.id] = []
-        self.model.turns[turn.id] = ModelTurn(turn.id, head, [("user", _read(text))], status="pending", is_live=True)
+        self.model.turns[turn.id] = ModelTurn(turn.id, head, [("user", as_read(text))], status="pending", is_live=True)
         self._after()
 
     @precondition(lambda self: self.live)
@@ -290,13 +296,13 @@ class LedgerMachine(RuleBasedStateMachine):
             opened.append(len(calls) - 1)
         if kind == "reply":
             turn.reply(text, thinking=text, usage=Usage(input=3))
-            known.messages.append(("assistant", _read(text)))
+            known.messages.append(("assistant", as_read(text)))
             known.total = (known.total or 0) + 3
         elif kind == "stream":
             first = turn.stream(text)
             assert turn.stream("…", thinking="hm") == first
             turn.reply()
-            known.messages.append(("assistant", _read(text) + "…"))
+            known.messages.append(("assistant", as_read(text) + "…"))
         elif kind == "finish":
             calls[opened[0]].complete({"text": "ok"}) if pick % 2 else calls[opened[0]].fail(text)
             known.calls[opened[0]] = ("Read", "completed" if pick % 2 else "failed")
@@ -317,13 +323,13 @@ class LedgerMachine(RuleBasedStateMachine):
             turn.fail("no more")
             self._abandon(turn_id)
         elif any(status == "running" for _, status in known.calls):
-            _refused(UnresolvedCalls, turn.complete)
+            refused(UnresolvedCalls, turn.complete)
             self._after()
             return
         elif session.status != "active":
-            _refused(SessionArchived, turn.complete)
+            refused(SessionArchived, turn.complete)
         elif session.head != known.parent:
-            _refused(HeadMoved, turn.complete)
+            refused(HeadMoved, turn.complete)
         else:
             turn.complete()
         self._sealed_live(turn_id, label, "failed" if fails else "completed", "advance")
@@ -341,7 +347,7 @@ class LedgerMachine(RuleBasedStateMachine):
             turn, known = self.live[turn_id], self.model.turns[turn_id]
             self._abandon(turn_id)
             known.total = None
-            _refused(LeaseLost, lambda: turn.reply("too late"))  # noqa: B023 - called at once
+            refused(LeaseLost, lambda: turn.reply("too late"))  # noqa: B023 - called at once
             self.ledger.unwatch(turn)
             self._sealed_live(turn_id, turn.session, "failed", "recover")
         self._after()
@@ -389,16 +395,22 @@ class LedgerMachine(RuleBasedStateMachine):
             self.model.sessions[label] = ModelSession()
             self.model.seq += 1
 
+    def _is_written_behind(self, label: str, head: str | None) -> bool:
+        """Whether a live turn of a session follows its head."""
+        name = self.model.resolve(label)
+        live = [self.model.turns[turn_id].parent for turn_id, turn in self.live.items() if turn.session == name]
+        return head is not None and head in live
+
     def _refused_by_status(self, label: str, do: Callable[[], object], *, probe: bool = False) -> bool:
         name = self.model.resolve(label)
         if name is None or self.model.sessions[name].status == "active":
             return False
         if not probe:
-            _refused(SessionArchived, do)
+            refused(SessionArchived, do)
         return True
 
     def _know(self, turn_id: str, parent: str | None, turn: Turn) -> None:
-        lines: list[Line] = [(message.role, _read(message.content)) for message in turn.messages]
+        lines: list[Line] = [(message.role, as_read(message.content)) for message in turn.messages]
         calls: list[tuple[str, str]] = [(call.tool, call.status) for call in turn.calls]
         self.model.turns[turn_id] = ModelTurn(turn_id, parent, lines, calls, turn.status, turn.usage.sum_total())
         self.model.seq += 1
@@ -436,7 +448,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def _spawn(self, call: LiveCall) -> None:
         label = f"sub-{call.id[-8:].lower()}"
         if label in self.model.sessions:
-            _refused(LedgerError, lambda: call.spawn(label, "look"))
+            refused(LedgerError, lambda: call.spawn(label, "look"))
             return
         call.spawn(label, "look")
         self.model.sessions[label] = ModelSession(parent_call=call.id, task_status="running")
@@ -449,7 +461,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 self.model.seq += 1
 
 
-def _turn(text: str, total: int | None, *, system: bool = False, fails: bool = False) -> Turn:
+def exchange(text: str, total: int | None, *, system: bool = False, fails: bool = False) -> Turn:
     opening = (Message("system", f"be {text}"),) if system else ()
     return Turn(
         messages=(*opening, Message("user", text), Message("assistant", f"re: {text}", thinking="…")),
@@ -461,12 +473,12 @@ def _turn(text: str, total: int | None, *, system: bool = False, fails: bool = F
     )
 
 
-def _read(text: str | None) -> str:
+def as_read(text: str | None) -> str:
     """What a reader of the column sees."""
     return (text or "").replace("\x00", "␀").replace("\ud800", "\ufffd")
 
 
-def _refused(kind: type[Exception] | tuple[type[Exception], ...], do: Callable[[], object]) -> None:
+def refused(kind: type[Exception] | tuple[type[Exception], ...], do: Callable[[], object]) -> None:
     try:
         do()
     except kind:

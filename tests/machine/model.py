@@ -124,6 +124,15 @@ class Model:
         found = [self.turns[each] for each in self.path(turn_id) if self.turns[each].through is not None]
         return found[-1] if found else None
 
+    def seen_turns(self, turn_id: str) -> list[str]:
+        """The turns that a model would see: what the newest compaction kept, and what came behind it."""
+        path, compaction = self.path(turn_id), self.newest_compaction(turn_id)
+        if compaction is None or compaction.through is None:
+            return path
+        first = path.index(compaction.first_kept) if compaction.first_kept else path.index(compaction.through) + 1
+        at = path.index(compaction.id)
+        return path[first:at] + path[at + 1 :]
+
     def context(self, turn_id: str) -> list[Line]:
         """System prompt, summary, kept turns, later turns."""
         path = self.path(turn_id)
@@ -133,15 +142,9 @@ class Model:
                 seen += self.turns[each].leading_system()
                 break
         compaction = self.newest_compaction(turn_id)
-        if compaction is None:
-            body = path
-        else:
-            at = path.index(compaction.id)
-            kept = path[path.index(compaction.first_kept) : at] if compaction.first_kept else []
-            body = kept + path[at + 1 :]
-            if compaction.summary:
-                seen.append(("summary", compaction.summary))
-        for each in body:
+        if compaction is not None and compaction.summary:
+            seen.append(("summary", compaction.summary))
+        for each in self.seen_turns(turn_id):
             turn = self.turns[each]
             seen += turn.messages[len(turn.leading_system()) :]
         return seen

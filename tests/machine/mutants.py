@@ -90,6 +90,18 @@ MUTANTS = [
         "threads.path(tx, turn.id, first - 1, at - 1)",
     ),
     Mutant(
+        "a compaction overtakes a turn that is being written",
+        "ledger/compact.py",
+        "    if live is not None:\n",
+        "    if live is not None and head is None:\n",
+    ),
+    Mutant(
+        "a session that went elsewhere is compacted all the same",
+        "ledger/compacting.py",
+        "    if not goes_on:\n",
+        "    if not goes_on and head is None:\n",
+    ),
+    Mutant(
         "an older system prompt wins",
         "ledger/build.py",
         "place.depth if rules.has_system_prompt(record.messages) else place.parent_system_depth",

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from agents_ledger import Env, Ledger
+from tests.machine.compactions import CompactingMachine
 from tests.machine.machine import LedgerMachine
 from tests.support.databases import PostgresServer
 
@@ -39,7 +40,7 @@ def sqlite_machine(folder: Path) -> type[LedgerMachine]:
     Ledger.open(f"sqlite:///{template}").close()
     file = folder / "ledger.db"
 
-    class SqliteMachine(LedgerMachine):
+    class SqliteMachine(CompactingMachine):
         @staticmethod
         def open_ledger(env: Env) -> Ledger:
             for ending in ("", "-wal", "-shm"):
@@ -55,7 +56,7 @@ def postgres_machine(url: str) -> type[LedgerMachine]:
     admin = psycopg.connect(url, autocommit=True)
     admin.execute("SET session_replication_role = replica")  # the guards would refuse to forget
 
-    class PostgresMachine(LedgerMachine):
+    class PostgresMachine(CompactingMachine):
         @staticmethod
         def open_ledger(env: Env) -> Ledger:
             admin.execute(_FORGET.encode())

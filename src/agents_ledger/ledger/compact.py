@@ -1,6 +1,6 @@
 """Compaction as a turn: what may be summarised, and what is kept."""
 
-from agents_ledger.errors import BadInput, NotAllowed
+from agents_ledger.errors import BadInput, NotAllowed, TurnIsLive
 from agents_ledger.ledger import threads
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.rows import CompactionRow
@@ -25,6 +25,13 @@ def check(tx: Tx, head: str | None, row: CompactionRow) -> int:
     if through < done:
         raise BadInput(f"turn {last} was summarised before: go on from a later one")
     return through - done
+
+
+def refuse_live(tx: Tx, label: str, head: str | None) -> None:
+    """A turn that is being written ends where it began: a compaction in between would leave it on a branch."""
+    live = tx.first("live_after", label=label, head=head)
+    if live is not None:
+        raise TurnIsLive(f"turn {live[0]} of session {label!r} is being written: compact when it has ended")
 
 
 def newest(tx: Tx, turn_id: str) -> CompactionRow | None:

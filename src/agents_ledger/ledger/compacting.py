@@ -159,9 +159,7 @@ class Compactor(Struct, frozen=True, kw_only=True):
         planned = made.plan
         head = sessions.require_active(tx, label).thread_id
         _refuse_elsewhere(tx, label, head, planned)
-        live = tx.first("live_after", label=label, head=head)
-        if live is not None:
-            raise TurnIsLive(f"turn {live[0]} of session {label!r} is being written: compact when it has ended")
+        compact.refuse_live(tx, label, head)
         later = _later(tx, head, planned)
         given, outcome = self._compaction(label, trigger, made, later)
         settings = Settings(model=given.model, provider=given.provider)

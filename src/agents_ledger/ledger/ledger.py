@@ -154,11 +154,15 @@ class Ledger:
         expect: str | Head | None = HEAD,
         **details: Any,
     ) -> str:
-        """Adds a compaction turn: `summary` stands for everything but the last `keep` turns. Gives its id."""
+        """Adds a compaction turn: `summary` stands for everything but the last `keep` turns. Gives its id.
+
+        While a turn of the session is being written it is refused (`TurnIsLive`): `compact_by` waits for that.
+        """
 
         def body(tx: Tx) -> str:
-            head = sessions.require_active(tx, session).thread_id
-            cut = details
+            known = sessions.require_active(tx, session)
+            head, cut = known.thread_id, details
+            compact.refuse_live(tx, known.label, head)
             if through is not None:
                 cut = {"through": through, **details}
             elif head is not None:
