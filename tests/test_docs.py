@@ -214,10 +214,10 @@ def test_every_format_has_its_paragraph() -> None:
     assert not [form.name for form in formats() if f"## {form.name}".replace(" ", "-") not in said]
 
 
-def test_the_samples_are_small_and_of_every_format() -> None:
+def test_the_samples_are_small_and_of_formats_that_are_read() -> None:
     files = [path for path in (PACKAGE / "samples").rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 400 * 1024
-    assert {path.relative_to(PACKAGE / "samples").parts[0] for path in files} == {form.name for form in formats()}
+    assert {path.relative_to(PACKAGE / "samples").parts[0] for path in files} <= {form.name for form in formats()}
 
 
 def test_the_architecture_names_every_folder_and_module_and_no_other() -> None:

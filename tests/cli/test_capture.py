@@ -10,7 +10,7 @@ from tests.cli.test_terminal import FORBIDDEN, HOSTILE, LINK
 from tests.support.homes import SAMPLES, go_home, settle
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-FORMATS = ["agentuse", "claude-code", "codex", "cursor", "pi"]
+FORMATS = ["agentuse", "claude-code", "codex", "cursor", "pi"]  # of which there are samples
 FORK, MAIN = "4e65a7eb-2593-43a3-a404-86e8e2737229", "855a88d0-5061-4f6a-91ac-6450ca14565b"
 
 
@@ -171,7 +171,7 @@ def test_hostile_names_and_titles_reach_no_terminal(new: Ldg, tmp_path: Path) ->
 
 def test_sources_names_the_places_with_and_without_a_ledger(home: Path, new: Ldg) -> None:
     before = {line["format"]: line for line in new.json("sources")["sources"]}
-    assert sorted(before) == FORMATS
+    assert sorted(before) == [*FORMATS, "qwen"]
     places = {place["path"]: place for place in before["claude-code"]["places"]}
     assert places[str(home / ".claude/projects")]["files"] == 6
     assert places[str(home / ".config/claude/projects")]["exists"] is False

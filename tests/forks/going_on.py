@@ -20,7 +20,9 @@ def go_on(made: Made, question: str, tick: int = 1) -> None:
         _agentuse(made, question, 1_795_000_000_000 + tick * 1000)
         return
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    added = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi}[made.agent](made, lines, question)
+    added = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi, "qwen": _qwen}[made.agent](
+        made, lines, question
+    )
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)
     os.utime(path, (1_795_000_000 + tick, 1_795_000_000 + tick))
@@ -49,6 +51,17 @@ def _claude(made: Made, lines: list[Any], question: str) -> list[Any]:
             **shared,
         },
     ]
+
+
+def _qwen(made: Made, lines: list[Any], question: str) -> list[Any]:
+    said = (("user", "user", question), ("assistant", "model", f"To {question}"))
+    added: list[Any] = []
+    for number, (kind, role, words) in enumerate(said):
+        name = f"{len(lines) + number:08d}{made.agent_session[8:]}"
+        parent = added[-1]["uuid"] if added else lines[-1]["uuid"]
+        place = {"uuid": name, "parentUuid": parent, "sessionId": made.agent_session, "timestamp": _TIME, "type": kind}
+        added.append({**place, "cwd": made.folder, "message": {"role": role, "parts": [{"text": words}]}})
+    return added
 
 
 def _codex(_made: Made, _lines: list[Any], question: str) -> list[Any]:

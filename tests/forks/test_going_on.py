@@ -20,8 +20,9 @@ SOURCES = {
     "pi": ("pi/fork-of-a-tool-session", "pi:"),
     "agentuse": ("agentuse/resumed", "agentuse:"),
     "openclaw": ("pi/openclaw", "openclaw:"),
+    "qwen": ("qwen/compression", "qwen:"),
 }
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen")
 
 
 class Home:

@@ -26,7 +26,7 @@ NOT_CUT = "and a word from a person"
 CASES = [case for case in cases() if case.format in FORMATS and case.name not in (*BROKEN, *CUT)]
 _ULID = re.compile(r"\b[0-9A-Z]{26}\b")  # AgentUse names the folder of an output
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen")
 IMAGES = ("claude-code/images", "codex/image", "pi/images")  # AgentUse keeps files beside what was said
 
 

@@ -23,9 +23,10 @@ def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     """The lines: a compression first, if there was one, then what was said, each line behind the other."""
     chain = _Chain(fork)
     if story.summary is not None:
-        yield chain.line("system", story.summary.at, _compression(story.summary.text))
+        summary = story.summary
+        yield chain.line(summary.turn_id, "system", summary.at, _compression(summary.text))
     for entry in begun(story, retold(story, AGENT, None, losses)):
-        yield chain.line(*_record(entry, losses))
+        yield chain.line(entry.turn_id, *_record(entry, losses))
 
 
 class _Chain:
@@ -34,7 +35,7 @@ class _Chain:
         self._last: str | None = None
         self._count = 0
 
-    def line(self, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
+    def line(self, turn_id: str, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
         self._count += 1
         uuid = uuid4(sha256(f"{self._fork.session}/{self._count}".encode()).digest()[:16])
         value = {
@@ -49,7 +50,7 @@ class _Chain:
             **fields,
         }
         self._last = uuid
-        return Line(msgspec.json.encode(value))
+        return Line(msgspec.json.encode(value), uuid, turn_id)
 
 
 def _record(entry: Entry, losses: Losses) -> tuple[str, int, dict[str, Any]]:
