@@ -62,12 +62,13 @@ def home(ledger: Ledger, tmp_path: Path, request: pytest.FixtureRequest) -> Home
     return Home(ledger, tmp_path, request.param)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_the_agent_adds_is_attached_to_the_turn(home: Home, agent: str) -> None:
+def test_what_agents_add_is_attached_to_the_turn(home: Home) -> None:
+    """The first, a middle and the last turn, in every agent: the same one, and all others."""
     path, ledger = home.path(home.label), home.ledger
     files = home.files()
     before = {turn: (ledger.get(turn), ledger.context(turn)) for turn in path}
-    forks = [fork_into(ledger, home.machine, turn, agent) for turn in (path[0], path[len(path) // 2], path[-1])]
+    turns = dict.fromkeys((path[0], path[len(path) // 2], path[-1]))
+    forks = [fork_into(ledger, home.machine, turn, agent) for agent in AGENTS for turn in turns]
     assert [home.path(made.session) for made in forks] == [path[: path.index(made.turn_id) + 1] for made in forks]
     assert home.sync() == 0
     for made in forks:
