@@ -164,6 +164,20 @@ def test_a_copy_ends_at_the_turn_and_changes_nothing_but_ids() -> None:
         assert found["tools.json"] == json.loads(files["tools.json"])
 
 
+def test_parts_of_one_millisecond_stay_apart_and_in_order() -> None:
+    files = golden("handwritten")
+    start = json.loads(next(data for name, data in files.items() if name.endswith("message.json")))["time"]["created"]
+    names = sorted(name for name in files if "/part/" in name)
+    for name in names:
+        part = json.loads(files[name])
+        part.get("state", part)["time"]["start"] = start
+        files[name] = json.dumps(part).encode()
+    found = decoded(again(Folder(files, frozenset(names)), FORK) or ())
+    assert [_anonymous(part) for part in parts(found)] == [_anonymous(json.loads(files[name])) for name in names]
+    more = {f"{names[0][:-5]}{number}.json": files[names[0]] for number in range(40)}
+    assert again(Folder({**files, **more}, frozenset(names)), FORK) is None  # told in another way
+
+
 def _anonymous(part: Json) -> Json:
     return {key: value for key, value in part.items() if key not in ("id", "sessionID", "messageID")}
 

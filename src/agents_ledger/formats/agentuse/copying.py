@@ -14,7 +14,7 @@ from agents_ledger.model.writing import Folder, Fork, Line
 
 AGENT = "agentuse"
 Json = dict[str, Any]
-_SAME_TIME = 64  # ids of one millisecond that are told apart
+_SAME_TIME = 32  # parts of one millisecond that are told apart, and as many messages
 _LEFT_BEHIND = ("parentSessionID", "error", "channels", "mock")
 
 
@@ -33,7 +33,7 @@ def again(folder: Folder, fork: Fork) -> Iterator[Line] | None:
 def wrote(session: str, native_id: str) -> bool:
     """Whether an id is one that was given here to a step of a session."""
     at = ulid_time(native_id)
-    return at is not None and any(own_id(at, session, number) == native_id for number in range(_SAME_TIME))
+    return at is not None and any(own_id(at, session, number) == native_id for number in range(2 * _SAME_TIME))
 
 
 def own_id(at: int, session: str, number: int = 0) -> str:
@@ -69,13 +69,14 @@ def _renamed(kept: list[Message], session: str) -> dict[str, str] | None:
     """New ids by the old ones, in the same order; None if too many are of one millisecond."""
     names: dict[str, str] = {}
     parts = [part.order() for message in kept for part in message.parts]
-    for things in ([message.order() for message in kept], parts):
+    for first, things in ((0, parts), (_SAME_TIME, [message.order() for message in kept])):
         for at, same in groupby(sorted(things), key=itemgetter(0)):
             old = [name for _, name in same]
             if len(old) > _SAME_TIME:
                 return None
-            names.update(zip(old, sorted(own_id(at, session, number) for number in range(len(old))), strict=True))
-    return names if len(set(names.values())) == len(names) else None
+            new = sorted(own_id(at, session, number) for number in range(first, first + len(old)))
+            names.update(zip(old, new, strict=True))
+    return names
 
 
 def _files(
@@ -98,7 +99,7 @@ def _files(
 
 
 class _Rename:
-    """Puts new ids in the place of old ones, where they are ids, and nowhere in texts."""
+    """Puts new ids in the place of old ones, where they are ids or stand in a path; texts stay as they are."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = {old.encode(): new.encode() for old, new in names.items() if old}
