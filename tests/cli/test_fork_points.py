@@ -108,9 +108,9 @@ def test_text_of_others_can_not_act_on_the_terminal(talking: Ldg) -> None:
         (("zoo", "--find", "x"), "name a TURN, or let one be found"),
         (("zoo", "--pick", "1"), "go with --find"),
         (("zoo", "--origin", "pi"), "go with --find"),
-        (("--find", "zebra", "--pick", "50"), "there are only"),
+        (("--find", "zebra", "--pick", "50"), "there are only 3 starting points"),
         (("--find", "zebra", "--budget", "much"), "no number of tokens"),
     ],
 )
-def test_what_does_not_go_together_is_said(ldg: Ldg, given: tuple[str, ...], what: str) -> None:
-    assert what in ldg.text("fork", *given, code=2)
+def test_what_does_not_go_together_is_said(talking: Ldg, given: tuple[str, ...], what: str) -> None:
+    assert what in talking.text("fork", *given, code=2)

@@ -19,6 +19,7 @@ from agents_ledger.cli.words import number, plural, quoted, short, size
 
 if TYPE_CHECKING:
     from agents_ledger.model.filters import Filters
+    from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.story import Loss
 
 _POINTS = click.IntRange(1, 60)
@@ -79,18 +80,9 @@ def fork(
     if find is None:
         _fork_at(opened, start)
         return 0
-    from agents_ledger.cli import fork_points  # noqa: PLC0415 - only this needs it
+    from agents_ledger.cli.fork_points import find_points  # noqa: PLC0415 - only this needs it
 
-    found = fork_points.find_points(opened, find, filters, max(limit or _LIMIT, pick or 1), budget)
-    if into is None and label is None and pick is None:
-        return fork_points.show_points(opened, found)
-    point = fork_points.pick_point(opened, found, pick)
-    if point is None:
-        return fork_points.show_points(opened, found) if not found.points else 1
-    if not opened.as_json:
-        fork_points.say_point(point)
-    _fork_at(opened, replace(start, turn=point.turn_id, question=find, found={"question": find, "point": point}))
-    return 0
+    return _fork_found(opened, start, find_points(opened, find, filters, max(limit or _LIMIT, pick or 1), budget), pick)
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -103,6 +95,22 @@ class Start(Struct, frozen=True, kw_only=True):
     label: str | None
     question: str | None = None  # that was looked for
     found: dict[str, object] = {}  # what the answer says beside the fork
+
+
+def _fork_found(opened: Door, start: Start, found: "ForkPoints", pick: int | None) -> int:
+    """Forks at one of the points, if that is asked for; else shows them."""
+    from agents_ledger.cli import fork_points  # noqa: PLC0415 - as above
+
+    if not found.points or (start.into is None and start.label is None and pick is None):
+        return fork_points.show_points(opened, found)
+    point = fork_points.pick_point(opened, found, pick)
+    if point is None:
+        return 1
+    if not opened.as_json:
+        fork_points.say_point(point)
+    beside = {"question": found.question, "point": point}
+    _fork_at(opened, replace(start, turn=point.turn_id, question=found.question, found=beside))
+    return 0
 
 
 def _fork_at(opened: Door, start: Start) -> None:

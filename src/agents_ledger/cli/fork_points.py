@@ -40,8 +40,6 @@ def pick_point(opened: Door, found: "ForkPoints", pick: int | None) -> "ForkPoin
     """The point that is meant: by its number, by asking whoever sits at the terminal, else the first."""
     if pick is not None and pick > len(found.points):
         raise click.UsageError(f"--pick {pick}: there are only {plural(len(found.points), 'starting point')}")
-    if not found.points:
-        return None
     is_asked = pick is None and not opened.as_json and sys.stdin.isatty() and sys.stdout.isatty()
     number_of = _ask(found) if is_asked else pick or 1
     return found.points[number_of - 1] if number_of else None

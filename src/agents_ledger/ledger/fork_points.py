@@ -97,9 +97,10 @@ def _judge(tx: Tx, evidence: Evidence, budget_tokens: int, newness: Newness) -> 
 def _candidates(tx: Tx, evidence: Evidence, rough: Mapping[str, float]) -> tuple[dict[str, Place], list[Place]]:
     """The turns whose texts are to be looked at, and those of them that are candidates."""
     allowed = {turn_id: worth for turn_id, worth in rough.items() if turn_id in evidence.allowed}
-    best = _best(_ANCHORS, allowed)
-    anchors = {*best, *_best(_ANCHORS, rough)}
-    wanted = dict.fromkeys([*best, *_best(_ANCHORS, rough), *_best(_KNOWN, allowed), *_best(_KNOWN, rough)])
+    mine, anyone = _best(_KNOWN, allowed), _best(_KNOWN, rough)
+    best = mine[:_ANCHORS]
+    anchors = {*best, *anyone[:_ANCHORS]}
+    wanted = dict.fromkeys([*best, *anyone[:_ANCHORS], *mine, *anyone])
     places = places_of(tx, wanted)
     forest = Forest(tx, places.values())
     near = [places[turn_id] for turn_id in wanted if turn_id in places and _is_near(places[turn_id], forest, anchors)]
