@@ -43,7 +43,6 @@ _FIVE = 5
 _TARGET = 1.3
 _NOBODY = "0" * LENGTH
 _LONG = 20  # words
-_SLOWER = 3.0  # times the time of a search
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def _time_rows(setup: Setup) -> Iterator[Row]:
         )
     what = f"{size / 1e6:g} M messages, {_LONG} words"
     mine, theirs = ms(ours / len(asked)), f"{ms(other / len(asked))} ledger.search"
-    yield at_most("smart-fork", what, mine, theirs, ours / other, _SLOWER)
+    yield at_most("smart-fork", what, mine, theirs, ours / other, setup.pick(3, 6))
 
 
 def _quality_rows(ledger: Ledger, asked: list[Question]) -> Iterator[Row]:
