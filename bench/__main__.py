@@ -27,6 +27,7 @@ from bench.many_files import many_rows
 from bench.pages import page_rows
 from bench.quality import quality_rows
 from bench.search import search_rows
+from bench.smart_fork import smart_rows
 from bench.start import start_rows
 from bench.stats import stats_rows
 from bench.stores import store_rows
@@ -50,6 +51,7 @@ FIGURES: dict[str, Figure] = {
     "many-files": many_rows,
     "search": search_rows,
     "search-quality": quality_rows,
+    "smart-fork": smart_rows,
     "stats": stats_rows,
     "bus": bus_rows,
     "store": store_rows,

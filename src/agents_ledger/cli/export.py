@@ -64,11 +64,13 @@ def export(opened: Door, id: str, form: str, output: str | None) -> None:  # noq
         _export_captures(opened, ledger, id, found, output)
 
 
-def export_thread(opened: Door, ledger: Ledger, text: str, form: str, output: str | None) -> list[Loss]:
-    """Tells a thread, into a new file or the pipe; gives what could not be told as it was."""
+def export_thread(
+    opened: Door, ledger: Ledger, text: str, form: str, output: str | None, query: str | None = None
+) -> list[Loss]:
+    """Tells a thread (and what is asked next), into a new file or the pipe; gives what could not be told as it was."""
     from agents_ledger.capture.telling import Telling  # noqa: PLC0415 - loads all formats and exports
 
-    telling = Telling(ledger, text, form)
+    telling = Telling(ledger, text, form, query)
     if output is None or output == _STDOUT:
         put_text(telling.pieces())
         return telling.losses.listed()

@@ -1,5 +1,6 @@
 """Options that several commands have. Loads nothing but click."""
 
+import re
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,3 +36,16 @@ def print_more(screen: "Screen", opened: "Door", command: str, *chosen: str, cur
     """The command that shows the next page of a list."""
     screen.line()
     screen.unbroken(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor)]))
+
+
+def tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of tokens out of what people write, as the callback of an option: 150000, 150k, 1M."""
+    if value is None:
+        return None
+    found = _TOKENS.fullmatch(value.strip().replace(",", "").lower())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no number of tokens: write 150000 or 150k", ctx, param)
+    return int(found[1]) * {"": 1, "k": 1000, "m": 1_000_000}[found[2]]
+
+
+_TOKENS = re.compile(r"([1-9][0-9]{0,11})([km]?)")

@@ -46,7 +46,7 @@ def search(
     have the most telling ones of them; after `ldg index` with the extra `semantic`, also those that mean the same.
     """  # noqa: D301 - click's own mark
     text = " ".join(query)
-    with _opened(opened) as ledger:
+    with catching_up(opened) as ledger:
         found = ledger.search(text, filters=filters, limit=limit, cursor=cursor, by=_way(semantic))
     if opened.as_json:
         answer(found_page(text, found))
@@ -59,7 +59,7 @@ def _way(semantic: bool | None) -> "By | None":
     return None if semantic is None else "both" if semantic else "words"
 
 
-def _opened(opened: Door) -> Ledger:
+def catching_up(opened: Door) -> Ledger:
     """The ledger to read; to write, if something waits to be indexed."""
     ledger = opened.reading()
     if not is_behind(ledger.database):
@@ -111,10 +111,11 @@ def _who(hit: "Hit") -> str:
 def _pieces(hit: "Hit") -> list[Part]:
     """The snippet, with what was looked for in bold; a mark where words are missing."""
     parts: list[Part] = [("(some of the words) ", "dim")] if hit.is_partial else []
-    return parts + _marked(hit.snippet)
+    return parts + marked(hit.snippet)
 
 
-def _marked(snippet: "Snippet") -> list[Part]:
+def marked(snippet: "Snippet") -> list[Part]:
+    """A snippet, with what was looked for in bold."""
     parts: list[Part] = []
     done = 0
     for start, end in snippet.marks:

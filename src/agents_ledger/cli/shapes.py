@@ -33,6 +33,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |
 | `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
 | `fork --into` | `{"fork": {"session", "agent", "agent_session", "path", "folder", "command", "losses": […], …}}` |
+| `fork --find` | `{"question", "budget_tokens", "by": "words" or "both", "points": [point…]}` |
+| `fork --find` with `--into`, `--label` or `--pick` | the fork as above, and `"question"`, `"point"` |
 | `open` | `{"open": {"session", "agent", "agent_session", "turn_id", "path", "folder", "command", "is_elsewhere"}}` |
 | `rewind`, `forward` | `{"move": …}` |
 | `alias` | `{"alias": …}` |
@@ -65,6 +67,10 @@ null. A capture is a row of `captures` with its `digest` as hex; a problem is a 
 
 A moment is a turn in a timeline: its `id`, `session_label`, times, `status`, `model` and counters, the `origin`,
 `project` and `title` of its session, and its `opening` words.
+A point is a turn to fork from: `{"turn_id", "score", "session", "origin", "project", "title", "model", "started_at",
+"depth", "opening", "words": […], "missing": […], "stands": [{"turn_id", "turns_above", "words", "share",
+"is_summarised"}…], "snippet", "context_tokens", "is_estimated", "is_over_budget", "reasons": […]}`: `words` of the
+question stand on the way to it, `stands` says where.
 A group is a session with its hits: `{"session", "title", "project", "origin", "is_subagent", "hits": […], "more"}`; a
 hit is `{"turn_id", "started_at", "model", "status", "place", "role", "tool", "snippet": {"text", "marks": [[from,
 to]…]}, "score", "is_partial"}`: `place` is the column (content, thinking, params, result) or title, summary, path.
@@ -83,6 +89,7 @@ if TYPE_CHECKING:
     from agents_ledger.capture.sync import Summary
     from agents_ledger.ledger.evidence import Capture
     from agents_ledger.ledger.replay import Event
+    from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.hits import Found
 
 Shape = dict[str, Any]
@@ -104,6 +111,11 @@ def session_line(line: SessionLine) -> Shape:
 def found_page(text: str, value: "Found") -> Shape:
     """A page of hits."""
     return {"query": text, "by": value.by, "groups": value.groups, "next": value.next}
+
+
+def fork_points_page(value: "ForkPoints") -> Shape:
+    """Starting points for a question."""
+    return {name: getattr(value, name) for name in ("question", "budget_tokens", "by", "points")}
 
 
 def record(value: Record) -> Shape:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what most programs never ask for is loaded when it is asked
     from agents_ledger.ledger.policy import Policy
     from agents_ledger.ledger.replay import Replay
     from agents_ledger.ledger.verify import Report
+    from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.hits import Found
     from agents_ledger.model.summary import Summariser
 
@@ -370,9 +371,19 @@ class Ledger:
         """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
         from agents_ledger.ledger import finding  # noqa: PLC0415 - see above
 
-        if not self.database.readonly and finding.is_behind(self.database):
-            self.index()
+        self._catch_up()
         return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
+
+    def fork_points(
+        self, question: str, *, filters: Filters = EVERYTHING, limit: int = 10, budget_tokens: int | None = None
+    ) -> "ForkPoints":
+        """The turns of all history from which a question is best asked, and why, the best first."""
+        from agents_ledger.ledger.fork_points import fork_points  # noqa: PLC0415 - see above
+
+        self._catch_up()
+        return fork_points(
+            self.database, question, filters, limit=limit, budget_tokens=budget_tokens, now=self.env.now()
+        )
 
     def counts(self) -> dict[str, int]:
         """How much is in here."""
@@ -414,6 +425,13 @@ class Ledger:
         """A live turn has ended (called by the turn itself)."""
         if self._live.pop(turn.id, None) is not None:
             self._sealed_one()
+
+    def _catch_up(self) -> None:
+        """Lets the search index have everything, if this can write."""
+        from agents_ledger.ledger.finding import is_behind  # noqa: PLC0415 - see above
+
+        if not self.database.readonly and is_behind(self.database):
+            self.index()
 
     def _sealed_one(self) -> None:
         """Feeds the search index from time to time: by itself, so that no word can keep a turn from being sealed."""

@@ -1,6 +1,6 @@
 """Turns in which the words are spread, or not all of them: what follows when few have them all in one place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agents_ledger.ledger.conditions import Asked
@@ -51,18 +51,25 @@ def matches(database: Database, tx: Tx, query: Query, conditions: Asked, newness
     return ranked[:_TURNS]
 
 
-def _telling(database: Database, tx: Tx, query: Query) -> list[Term]:
-    """The terms that tell turns apart, the rarest first; words that are everywhere tell nothing."""
-    if query.is_special:
-        return list(query.wanted)[:_TERMS]
-    limit = min(int(tx.value("part_count") * _COMMON) + 1, _COUNTED)
+def telling(database: Database, tx: Tx, terms: Iterable[Term], least: int = 1) -> list[tuple[int, Term]]:
+    """The terms that tell turns apart, the rarest first, each with the number of its matches.
+
+    Words that are everywhere tell nothing; one with fewer matches than `least` is not everywhere.
+    """
+    limit = min(max(int(tx.value("part_count") * _COMMON) + 1, least), _COUNTED)
     counted: list[tuple[int, Term]] = []
-    for term in query.wanted[: 4 * _TERMS]:
+    for term in terms:
         words = any_of(database.dialect, [(term.text, term.is_prefix)], (), plain_words)
         if words:
             counted.append((tx.value("match_count", words=words, most=limit), term))
-    telling = sorted((each for each in counted if each[0] < limit), key=lambda each: each[0])
-    return [term for _, term in telling[:_TERMS]]
+    return sorted((each for each in counted if each[0] < limit), key=lambda each: each[0])
+
+
+def _telling(database: Database, tx: Tx, query: Query) -> list[Term]:
+    """The terms of a query that tell turns apart."""
+    if query.is_special:
+        return list(query.wanted)[:_TERMS]
+    return [term for _, term in telling(database, tx, query.wanted[: 4 * _TERMS])[:_TERMS]]
 
 
 def _scored(

@@ -1,6 +1,6 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -18,7 +18,7 @@ _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _CHUNK = 4  # turns that are looked up for each session that is wanted
 
 
-class _Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, frozen=True):
     """What there is to say about a turn."""
 
     turn_id: str
@@ -45,22 +45,31 @@ def grouped(
     tx: Tx, query: Query, ranked: Sequence[Ranked], *, skip: int, limit: int, each: int = EACH
 ) -> tuple[tuple[Group, ...], bool]:
     """So many groups of hits after those that were shown, and whether there are more."""
-    members: dict[str, list[tuple[Ranked, _Facts]]] = {}
+    members: dict[str, list[tuple[Ranked, Facts]]] = {}
     seen, step = 0, max((skip + limit) * _CHUNK, 1)
     while seen < len(ranked) and len(members) <= skip + limit:
         piece = ranked[seen : seen + step]
-        facts = _facts(tx, [hit.turn_id for hit in piece])
+        facts = facts_of(tx, [hit.turn_id for hit in piece])
         for hit in piece:
             if hit.turn_id in facts:
                 about = facts[hit.turn_id]
                 members.setdefault(about.session or about.root_id, []).append((hit, about))
         seen += len(piece)
     shown = list(members.values())[skip : skip + limit]
-    exact = Marker([(term.text, term.is_prefix) for term in query.wanted])
-    loose = Marker([form for term in query.wanted for form in forms(term)])
-    texts = _texts(tx, [hit for hits in shown for hit, _ in hits[:each]])
-    show = _Show(tx, (exact, loose), texts)
+    show = _show(tx, query, [hit for hits in shown for hit, _ in hits[:each]])
     return tuple(_group(show, hits, each) for hits in shown), len(members) > skip + limit
+
+
+def snippets_of(tx: Tx, query: Query, hits: Mapping[Ranked, Facts]) -> dict[str, Snippet]:
+    """By turn: the piece of text that made it a hit."""
+    show = _show(tx, query, list(hits))
+    return {hit.turn_id: _shown(show, hit, about)[-1] for hit, about in hits.items()}
+
+
+def facts_of(tx: Tx, turn_ids: list[str]) -> dict[str, Facts]:
+    """What there is to say about turns."""
+    rows = tx.rows("found_facts", ids=msgspec.json.encode(turn_ids).decode())
+    return {row[0]: Facts(*row) for row in rows}
 
 
 class _Show(msgspec.Struct, frozen=True):
@@ -71,7 +80,13 @@ class _Show(msgspec.Struct, frozen=True):
     texts: dict[str, _Texts]
 
 
-def _group(show: _Show, hits: list[tuple[Ranked, _Facts]], each: int) -> Group:
+def _show(tx: Tx, query: Query, hits: list[Ranked]) -> _Show:
+    exact = Marker([(term.text, term.is_prefix) for term in query.wanted])
+    loose = Marker([form for term in query.wanted for form in forms(term)])
+    return _Show(tx, (exact, loose), _texts(tx, hits))
+
+
+def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
     about = hits[0][1]
     return Group(
         about.session or None,
@@ -84,7 +99,7 @@ def _group(show: _Show, hits: list[tuple[Ranked, _Facts]], each: int) -> Group:
     )
 
 
-def _hit(show: _Show, hit: Ranked, about: _Facts) -> Hit:
+def _hit(show: _Show, hit: Ranked, about: Facts) -> Hit:
     place, role, tool, snippet = _shown(show, hit, about)
     return Hit(
         about.turn_id,
@@ -100,7 +115,7 @@ def _hit(show: _Show, hit: Ranked, about: _Facts) -> Hit:
     )
 
 
-def _shown(show: _Show, hit: Ranked, about: _Facts) -> tuple[Place, str | None, str | None, Snippet]:
+def _shown(show: _Show, hit: Ranked, about: Facts) -> tuple[Place, str | None, str | None, Snippet]:
     """Where the words stand, who said them or by which tool, and the piece."""
     if hit.place is not None:
         text = {"title": about.title, "path": hit.said}.get(hit.place)
@@ -164,8 +179,3 @@ def _piece(text: str, markers: tuple[Marker, ...]) -> Snippet:
         if snippet is not None:
             return snippet
     return opening(text, WIDTH)
-
-
-def _facts(tx: Tx, turn_ids: list[str]) -> dict[str, _Facts]:
-    rows = tx.rows("found_facts", ids=msgspec.json.encode(turn_ids).decode())
-    return {row[0]: _Facts(*row) for row in rows}

@@ -22,6 +22,7 @@ _SINGLE = f"[{_UNSPACED}{_EMOJI}]"
 _SCRIPT = f"[{_UNSPACED}]"
 _SIGN = f"[{_EMOJI}]"
 _TOKEN = f"[{_UNSPACED}{_EMOJI}]|[^\\W_{_UNSPACED}{_EMOJI}]+"
+_RUN = f"[{_UNSPACED}]+|[{_EMOJI}]|[^\\W_{_UNSPACED}{_EMOJI}]+"
 
 
 def tokens(text: str) -> list[str]:
@@ -39,6 +40,15 @@ def is_special(text: str) -> bool:
 def is_unspaced(text: str) -> bool:
     """Whether a text has characters of a script without spaces."""
     return not text.isascii() and re.search(_SCRIPT, text) is not None
+
+
+def pairs(text: str) -> list[str]:
+    """The words of a text; where a script has no spaces, its characters in pairs."""
+    found: list[str] = []
+    for run in re.findall(_RUN, text):
+        is_single = re.match(_SINGLE, run) is not None
+        found += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_single else [run.lower()]
+    return found
 
 
 def special_words(text: str) -> str:

@@ -50,3 +50,9 @@ ORDER BY ts_rank(to_tsvector('simple', k.words), to_tsquery('simple', :words), 1
 -- Paths that match.
 SELECT k.ref FROM search_notes k
 WHERE to_tsvector('simple', k.words) @@ to_tsquery('simple', :words) AND k.kind = 'path' LIMIT :most;
+
+-- name: found_summaries
+-- Compaction turns whose summaries match, the best first.
+SELECT k.ref FROM search_notes k
+WHERE to_tsvector('simple', k.words) @@ to_tsquery('simple', :words) AND k.kind = 'summary'
+ORDER BY ts_rank(to_tsvector('simple', k.words), to_tsquery('simple', :words), 1) DESC, k.id DESC LIMIT :most;

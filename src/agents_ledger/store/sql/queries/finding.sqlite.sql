@@ -48,3 +48,8 @@ WHERE search_noted MATCH :words AND k.kind IN ('title', 'summary', 'path') ORDER
 -- Paths that match.
 SELECT k.ref FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
 WHERE search_noted MATCH :words AND k.kind = 'path' LIMIT :most;
+
+-- name: found_summaries
+-- Compaction turns whose summaries match, the best first.
+SELECT k.ref FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
+WHERE search_noted MATCH :words AND k.kind = 'summary' ORDER BY bm25(search_noted) LIMIT :most;
