@@ -100,8 +100,8 @@ def test_watch_says_a_line_for_each_round(tmp_path: Path) -> None:
 
 
 def started(*args: str) -> "subprocess.Popen[str]":
-    """`ldg` in a process of its own, its output unbuffered."""
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    """`ldg` in a process of its own, in a pipe as anybody has it."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-c", _MAIN, *args]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 

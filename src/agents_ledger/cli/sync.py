@@ -1,6 +1,7 @@
 """`ldg sync`: everything new in the agents' sessions goes into the ledger."""
 
 import gc
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -168,6 +169,7 @@ def _follow(opened: Door, worker: Sync, asked: Asked) -> None:
     asked.is_following = True
     if not opened.as_json:
         Screen().line(("watching; Ctrl-C ends it", "dim"))
+    sys.stdout.flush()  # a pipe gets each round when it is over, and not when 8 KB have come together
     watch(worker, asked.paths, asked.sources, _teller(opened, worker, asked), threading.Event())
 
 
@@ -185,6 +187,7 @@ def _teller(opened: Door, worker: Sync, asked: Asked) -> Callable[[Summary], Non
             answer({"at": since, "labels": labels, **summary(done, since - began, samples=asked.are_samples)})
         else:
             _print_round(Screen(), labels, done)
+        sys.stdout.flush()
 
     return tell
 
