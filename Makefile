@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check golden tour bench bench-large soak docs clean
+.PHONY: run test check oracles golden tour bench bench-large soak docs clean
 
 # the main job: captures every agent's sessions on this machine (the samples, if there are none), then shows them
 run: $(VENV)/.run
@@ -22,6 +22,12 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# the real agents judge what is read, written and forked (see CONTRIBUTING.md); one that can't be installed is skipped,
+# loudly. NIGHTLY=1: also those that a change does not wait for
+oracles: $(VENV)/.dev
+	-$(BIN)/python -m oracles.install $(if $(NIGHTLY),--nightly)
+	$(BIN)/python -m pytest -n 2 oracles
 
 # rewrites what is kept as expected output (golden files, the README's screens)
 golden: $(VENV)/.dev

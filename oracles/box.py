@@ -13,10 +13,12 @@ from types import TracebackType
 from typing import Self
 
 from oracles.conversation import Item, Json
+from oracles.fake_model import CALL_ID
 from oracles.install import NODE
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LIMIT_SECONDS = 120
+_END_SECONDS = 20  # until what was killed has let go of its pipes
 
 
 class NoBox(Exception):
@@ -82,8 +84,10 @@ class Box:
 
     @property
     def held_in_tool(self) -> Json:
-        """A step in which a tool runs for ever; a second after its start, when the agent has noted it, it says so."""
-        return {"shell": f"timeout 1 cat {self._never}; echo held > {self._held}; cat {self._never}"}
+        """A step in which a tool runs for ever; as soon as the agent has written down that it calls it, it says so."""
+        written = " ".join(str(self.home / place) for place in (".claude/projects", ".codex/sessions", ".pi"))
+        noted = f"until grep -rqsF {CALL_ID} {written}; do sleep 0.05; done"
+        return {"shell": f"{noted}; echo held > {self._held}; cat {self._never}"}
 
     def held_in_answer(self, text: str) -> Json:
         """A step in which only half of the answer comes, and then nothing more."""
@@ -172,7 +176,10 @@ def _killed(process: "subprocess.Popen[str]") -> tuple[str, str]:
     """What a process said until it was killed, with all that it started: tools may be in sessions of their own."""
     for pid in _family(process.pid):
         _kill(pid)
-    return process.communicate()
+    try:
+        return process.communicate(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise AgentFailed("something that it started lives on, and holds its output open") from None
 
 
 def _family(pid: int) -> list[int]:

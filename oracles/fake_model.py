@@ -13,6 +13,7 @@ The last prompt that holds a script counts, and the answers after it say which s
     {"usage": {"input": 190000}}            what it says to have cost: input, cached, cache_write, output, reasoning
     {"hold": fifo}                          sends half of the answer, says so on the pipe, and no more
 
+In a command, {call} stands for the call's own id.
 Without a script it says "ok", and when it is asked for a summary, "FAKE SUMMARY".
 """
 
@@ -34,6 +35,7 @@ from oracles.conversation import Item, Json, Tool, answers, history, system_prom
 from oracles.wire import Call, Reply, events
 
 MARK = "FAKE:"
+CALL_ID = "{call}"
 SUMMARY = "FAKE SUMMARY"
 _ROUTES = {"/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses"}
 _TOOLS = {
@@ -77,8 +79,10 @@ def calls(step: Json, offered: dict[str, Tool], seed: str) -> list[Call]:
             wish["tool"] if kind == "tool" else next((one for one in _TOOLS[kind] if one in offered), f"no {kind} tool")
         )
         tool = offered.get(name, Tool(name, {}))
-        arguments = wish.get("args", {}) if kind == "tool" else _arguments(kind, wish[kind], tool.schema)
-        made.append(Call(f"{seed}{number:02d}", name, arguments, tool.namespace))
+        call_id = f"{seed}{number:02d}"
+        wanted = wish.get(kind, "").replace(CALL_ID, call_id)
+        arguments = wish.get("args", {}) if kind == "tool" else _arguments(kind, wanted, tool.schema)
+        made.append(Call(call_id, name, arguments, tool.namespace))
     return made
 
 

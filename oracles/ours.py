@@ -63,6 +63,15 @@ def labels_of(ledger: Ledger, path: Path) -> list[str]:
     return sorted({row[0] for row in asked(ledger, sql, os.path.abspath(path))})  # noqa: PTH100 - as it was captured
 
 
+def owner(ledger: Ledger, path: Path) -> str:
+    """The session whose file this is; others that were read from it are its subagents, embedded."""
+    found = labels_of(ledger, path)
+    sql = "SELECT label, parent_session_label FROM sessions"
+    inner = {label for label, parent in asked(ledger, sql) if parent in found}
+    (label,) = (label for label in found if label not in inner)
+    return label
+
+
 def asked(ledger: Ledger, sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """An answer to plain SQL, as anyone may ask it."""
     with closing(sqlite3.connect(ledger.database.url.removeprefix("sqlite:///"))) as connection:

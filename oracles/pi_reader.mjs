@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const { SessionManager } = await import(pathToFileURL(process.argv[2]).href);
+const { SessionManager, buildSessionContext, convertToLlm } = await import(pathToFileURL(process.argv[2]).href);
 
 function session(path) {
   const manager = SessionManager.open(path);
@@ -18,10 +18,31 @@ function session(path) {
     leaf: manager.getLeafId(),
     branches: Object.fromEntries(tips.map((tip) => [tip.id, manager.getBranch(tip.id).map((entry) => entry.id)])),
     messages: context.messages,
+    ...contexts(entries),
     model: context.model?.modelId ?? null,
     thinking_level: context.thinkingLevel ?? null,
     error: null,
   };
+}
+
+// What pi would send if it went on after each entry, in the words in which the model gets it (a compaction's summary
+// bare; answers that were broken off are left out by pi's providers), by the numbers of the messages: most are in many
+// contexts.
+function contexts(entries) {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const numbers = new Map();
+  const number = (message) => {
+    const text = JSON.stringify(message);
+    if (!numbers.has(text)) numbers.set(text, numbers.size);
+    return numbers.get(text);
+  };
+  const told = (message) => {
+    if (message.stopReason === "error" || message.stopReason === "aborted") return [];
+    return message.role === "compactionSummary" ? [message] : convertToLlm([message]);
+  };
+  const seen = [...byId.keys()].filter((id) => id !== undefined);
+  const found = seen.map((id) => [id, buildSessionContext(entries, id, byId).messages.flatMap(told).map(number)]);
+  return { contexts: Object.fromEntries(found), said: [...numbers.keys()].map((text) => JSON.parse(text)) };
 }
 
 // pi walks in a circle of parents for ever.

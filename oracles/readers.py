@@ -64,6 +64,7 @@ class PiSession:
     leaf: str | None
     branches: dict[str, list[str]]  # of each entry without children: the ids from the root to it
     messages: tuple[Message, ...]
+    contexts: dict[str, list[Message]]  # of each entry: what would be sent if the session went on after it
     model: str | None
     thinking_level: str | None
 
@@ -211,6 +212,7 @@ def _placed(path: Path, project: Path, number: int) -> str:
 
 
 def _pi_session(said: Json) -> PiSession:
+    messages = [pi_message(message) for message in said.get("said", ())]
     return PiSession(
         error=said["error"],
         header=said.get("header") or {},
@@ -218,6 +220,7 @@ def _pi_session(said: Json) -> PiSession:
         leaf=said.get("leaf"),
         branches=said.get("branches", {}),
         messages=tuple(pi_message(message) for message in said.get("messages", ())),
+        contexts={name: [messages[n] for n in numbers] for name, numbers in said.get("contexts", {}).items()},
         model=said.get("model"),
         thinking_level=said.get("thinking_level"),
     )
@@ -229,9 +232,13 @@ def pi_message(said: Json) -> Message:
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if said["role"] == "toolResult":
         return Message("toolResult", results=(Result(said["toolCallId"], "\n".join(texts), said["isError"]),))
+    sections = (said.get("sections") or {}).values()  # of a system prompt
     return Message(
         said["role"],
-        text="\n".join(texts) or said.get("summary") or said.get("output") or "",
+        text="\n\n".join([one for one in ("\n".join(texts), *sections) if one])
+        or said.get("summary")
+        or said.get("output")
+        or "",
         thinking="\n".join(block["thinking"] for block in blocks if block["type"] == "thinking"),
         calls=tuple(
             Call(block["id"], block["name"], block["arguments"]) for block in blocks if block["type"] == "toolCall"

@@ -70,3 +70,16 @@ def test_rewind_and_forward_move_the_pointer_and_nothing_else(ledger: Ledger) ->
         "advance",
     ]
     assert ledger.verify().is_good
+
+
+def test_what_an_agent_keeps_from_its_model_is_kept_from_the_context(ledger: Ledger) -> None:
+    secret = Message("user", "Ran `cat secret`", metadata={"excludeFromContext": True})
+    broken = Message("assistant", "I was about", metadata={"stopReason": "aborted"})
+    call = Call("Read", {"path": "a"}, message=1)
+    ledger.append("main", Turn(messages=(secret, broken), calls=(call,)))
+    told = Message("assistant", "answer", metadata={"stopReason": "stop"})
+    turn_id = ledger.append("main", Turn(messages=(Message("user", "question"), told)))
+    context = ledger.context(turn_id)
+    assert [row.content for turn in context.turns for row in turn.messages] == ["question", "answer"]
+    assert not any(turn.calls for turn in context.turns)
+    assert [row.content for row in ledger.thread(turn_id)[0].messages] == ["Ran `cat secret`", "I was about"]

@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents_ledger.ledger import compact, threads
 from agents_ledger.ledger.records import read_turn, spoken
@@ -43,7 +44,7 @@ def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
     """The context after a turn: it depends on the turn's path alone."""
     turn = read_turn(tx, turn_id)
     compaction = compact.newest(tx, turn_id)
-    seen = contributions(tx, turn, compaction)
+    seen = map(_sent, contributions(tx, turn, compaction))
     replaced = compaction.replacement_json if compaction else None
     return Context(
         turn_id=turn_id,
@@ -62,6 +63,14 @@ def contributions(tx: Tx, turn: TurnRow, compaction: CompactionRow | None) -> It
         yield from _between(tx, turn, 1, turn.depth)
     else:
         yield from _after_compaction(tx, turn, compaction)
+
+
+def is_left_out(row: MessageRow) -> bool:
+    """Whether the agent does not tell its model of a message, by its own remarks (pi)."""
+    remarks = None if row.metadata_json is None else read_json(row.metadata_json)
+    if not isinstance(remarks, dict):
+        return False
+    return remarks.get("excludeFromContext") is True or remarks.get("stopReason") in ("error", "aborted")
 
 
 def as_text(context: Context) -> str:
@@ -139,6 +148,16 @@ def _contribution(record: Record, from_message_id: str | None = None) -> Context
         calls = [call for call in calls if call.message_id not in dropped]
     turn = record.turn
     return ContextTurn(turn.id, messages, calls, turn.depth, turn.model, turn.provider)
+
+
+def _sent(turn: ContextTurn) -> ContextTurn:
+    """A turn without what its agent keeps from the model."""
+    kept_back = {row.id for row in turn.messages if is_left_out(row)}
+    if not kept_back:
+        return turn
+    messages = [row for row in turn.messages if row.id not in kept_back]
+    calls = [call for call in turn.calls if call.message_id not in kept_back]
+    return replace(turn, messages=messages, calls=calls)
 
 
 def system_prompt(tx: Tx, turn: TurnRow) -> list[MessageRow]:

@@ -90,7 +90,7 @@ class Teller:
         for row in told.messages:
             own = calls.pop(row.id, [])
             held = self._held(row.evidence) if _needs_evidence(row) else []
-            is_unsent = any(each.is_unsent for each in held) or _is_left_out(row)
+            is_unsent = any(each.is_unsent for each in held) or context.is_left_out(row)
             if is_unsent and not self._is_whole:
                 continue
             blocks = tuple(_blocks(row, own, held))
@@ -183,14 +183,6 @@ def _summary(tx: Tx, row: CompactionRow) -> Summary | None:
 
 def _needs_evidence(row: MessageRow) -> bool:
     return row.thinking is not None or row.blocks_json is not None or (row.role == "assistant" and row.source is None)
-
-
-def _is_left_out(row: MessageRow) -> bool:
-    """Whether the agent does not tell its model of a message, by its own remarks (pi)."""
-    remarks = None if row.metadata_json is None else read_json(row.metadata_json)
-    if not isinstance(remarks, dict):
-        return False
-    return remarks.get("excludeFromContext") is True or remarks.get("stopReason") in ("error", "aborted")
 
 
 def _entry(row: MessageRow, blocks: tuple[Block, ...], told: ContextTurn, *, is_kept: bool) -> Entry:
