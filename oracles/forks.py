@@ -49,14 +49,19 @@ class Life:
     forks: dict[str, str] = field(default_factory=dict)  # the turn of each
 
     @property
-    def path(self) -> list[TurnRow]:
-        """Its turns, the last one (which only shows what came before) left out."""
+    def whole_path(self) -> list[TurnRow]:
+        """Its turns."""
         label = next(
             line.session.label
             for line in self.ledger.sessions(limit=1000)
             if self._is_own(line.session.origin_session_id)
         )
-        return self.ledger.path(self.ledger.head(label) or "")[:-1]
+        return self.ledger.path(self.ledger.head(label) or "")
+
+    @property
+    def path(self) -> list[TurnRow]:
+        """Its turns, the last one (which only shows what came before) left out."""
+        return self.whole_path[:-1]
 
     def requests(self) -> list[Request]:
         """What the session itself asked the model (not the forks, which came later)."""
@@ -102,9 +107,16 @@ def lived(box: Box, kind: type[LiveAgent]) -> Iterator[Life]:
         agent.ask("Much.", {"shell": "echo x"}, {"text": "Much was read.", "usage": {"input": much}})
     agent.ask("After?", {"shell": "echo after"}, {"text": "Done after."})
     agent.ask("Last?")
-    machine = Machine(str(box.home), {}, "linux")
+    with captured(agent) as life:
+        yield life
+
+
+@contextmanager
+def captured(agent: LiveAgent) -> Iterator[Life]:
+    """What an agent has lived so far, in a new ledger."""
+    box = agent.box
     with Ledger.open(f"sqlite:///{box.folder}/ledger.db") as ledger:
-        life = Life(agent, ledger, machine, len(box.requests()))
+        life = Life(agent, ledger, Machine(str(box.home), {}, "linux"), len(box.requests()))
         life.sync()
         yield life
 
