@@ -86,7 +86,8 @@ class Box:
     def held_in_tool(self) -> Json:
         """A step in which a tool runs for ever; as soon as the agent has written down that it calls it, it says so."""
         written = " ".join(str(self.home / place) for place in (".claude/projects", ".codex/sessions", ".pi"))
-        noted = f"until grep -rqsF {CALL_ID} {written}; do sleep 0.05; done"
+        # Claude Code has a `grep` of its own
+        noted = f"until command grep -rqsF {CALL_ID} {written}; do sleep 0.05; done"
         return {"shell": f"{noted}; echo held > {self._held}; cat {self._never}"}
 
     def held_in_answer(self, text: str) -> Json:

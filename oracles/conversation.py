@@ -1,4 +1,4 @@
-"""What an agent puts in front of its model: the requests of three APIs as one plain list of items, and their tools."""
+"""What an agent puts in front of its model: the requests of four APIs as one plain list of items, and their tools."""
 
 import json
 from collections.abc import Iterator
@@ -36,6 +36,8 @@ def history(api: str, body: Json) -> list[Item]:
         asked = body.get("input", [])
         messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
         return [item for message in messages for item in _responses_items(message)]
+    if api == "gemini":
+        return [item for message in body.get("contents", []) for item in _gemini_items(message)]
     read = _anthropic_items if api == "anthropic" else _chat_items
     messages = [message for message in body.get("messages", []) if api == "anthropic" or message["role"] != "system"]
     return [item for message in messages for item in read(message)]
@@ -47,6 +49,8 @@ def system_prompt(api: str, body: Json) -> str:
         return _text(body.get("system"))
     if api == "responses":
         return _text(body.get("instructions"))
+    if api == "gemini":
+        return _text((body.get("systemInstruction") or {}).get("parts"))
     return "\n".join(_text(message["content"]) for message in body.get("messages", []) if message["role"] == "system")
 
 
@@ -58,6 +62,11 @@ def tools(api: str, body: Json) -> dict[str, Tool]:
             found.append(Tool(offer["name"], offer.get("input_schema") or {}))
         elif api == "chat":
             found.append(Tool(offer["function"]["name"], offer["function"].get("parameters") or {}))
+        elif api == "gemini":
+            found += [
+                Tool(one["name"], one.get("parametersJsonSchema") or one.get("parameters") or {})
+                for one in offer.get("functionDeclarations", [])
+            ]
         elif offer["type"] == "namespace":
             found += [Tool(one["name"], one.get("parameters") or {}, offer["name"]) for one in offer["tools"]]
         else:
@@ -116,6 +125,26 @@ def _responses_items(message: Json) -> Iterator[Item]:
             yield Item("tool", "result", _text(message["output"]), id=message["call_id"])
         case _:
             yield Item(message.get("role", "assistant"), "other", json.dumps(message))
+
+
+def _gemini_items(message: Json) -> Iterator[Item]:
+    role = "assistant" if message.get("role") == "model" else "user"
+    for part in message.get("parts", []):
+        match part:
+            case {"functionCall": call}:
+                yield Item(role, "call", json.dumps(call.get("args") or {}), call["name"], call.get("id") or "")
+            case {"functionResponse": result}:
+                said = result.get("response") or {}
+                text = said.get("output", said.get("error", said))
+                yield Item(
+                    "tool", "result", text if isinstance(text, str) else json.dumps(text), id=result.get("id") or ""
+                )
+            case {"text": text}:
+                yield Item(role, "thinking" if part.get("thought") else "text", text)
+            case {"inlineData": data}:
+                yield Item(role, "image", _picture({"source": data}))
+            case _:
+                yield Item(role, "other", json.dumps(part))
 
 
 def _text(content: Any) -> str:

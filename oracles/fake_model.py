@@ -1,9 +1,9 @@
 """A model that says what its prompt tells it to say: for running real agents without any real model.
 
-It speaks the streams of Anthropic Messages, OpenAI Responses and Chat Completions, on loopback only. The script travels
-in the prompt, so the server knows nothing of any conversation: `FAKE:` and a JSON list of steps, one step an answer.
-The last prompt that holds a script counts, and the answers after it say which step is next; so requests on the side
-(titles, counts) use up no step, and a resumed or forked session plays what its own history says. A step may hold:
+It speaks the streams of Anthropic Messages, OpenAI Responses, Chat Completions and Gemini, on loopback only. The script
+travels in the prompt, so the server knows nothing of any conversation: `FAKE:` and a JSON list of steps, one step an
+answer. The last prompt that holds a script counts, and the answers after it say which step is next; so requests on the
+side (titles, counts) use up no step, and a resumed or forked session plays what its own history says. A step may hold:
 
     {"text": "..."}  {"think": "..."}       what it says, and thinks before
     {"shell": "echo hi"}                    a call of the tool that runs commands, whatever its name
@@ -38,6 +38,7 @@ MARK = "FAKE:"
 CALL_ID = "{call}"
 SUMMARY = "FAKE SUMMARY"
 _ROUTES = {"/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses"}
+_ROUTES |= {":streamGenerateContent": "gemini"}
 _TOOLS = {
     "shell": ("Bash", "bash", "exec_command", "shell_command", "shell"),
     "read": ("Read", "read"),
@@ -163,8 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
         api = next((api for end, api in _ROUTES.items() if path.endswith(end)), None)
         if api is None:
-            is_count = path.endswith("/count_tokens")
-            self._send_json({"input_tokens": 100} if is_count else {}, 200 if is_count else 404)
+            is_count = path.endswith(("/count_tokens", ":countTokens"))
+            self._send_json({"input_tokens": 100, "totalTokens": 100} if is_count else {}, 200 if is_count else 404)
             return
         items, offered, system = history(api, body), tools(api, body), system_prompt(api, body)
         step = next_step(items, offered, system)

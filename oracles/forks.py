@@ -17,10 +17,10 @@ from agents_ledger.model.rows import TurnRow
 from oracles.box import Box, Request
 from oracles.conversation import Item, Json
 from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
-from oracles.written import OpenCode, Qwen
+from oracles.written import Gemini, OpenClaw, OpenCode, Qwen
 
 NAMES: dict[type[LiveAgent], str] = {Claude: "claude-code", Codex: "codex", Pi: "pi", PiEarendil: "pi"}
-NAMES |= {Qwen: "qwen", OpenCode: "opencode"}
+NAMES |= {Qwen: "qwen", OpenCode: "opencode", Gemini: "gemini", OpenClaw: "openclaw"}
 RESUMED = "Resumed?"
 TOOLS: list[Json] = [
     {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},
@@ -73,7 +73,7 @@ class Life:
         self.forks[made.session] = turn.id
         box = self.agent.box
         before = len(box.requests())
-        session = made.path if issubclass(into, Pi) else made.agent_session
+        session = made.path if into.is_named_by_file else made.agent_session
         into(box, session).ask(RESUMED)
         sent = next(request for request in box.requests()[before:] if request.tools or is_summary(request))
         return made, plain(sent.history)[:-1]

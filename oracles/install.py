@@ -68,6 +68,14 @@ JUDGES = {
         Judge("codex", "npm", "@openai/codex", "0.166.0", "node_modules/@openai/codex/bin/codex.js"),
         Judge("clawdbot", "npm-pack", "clawdbot", "2026.1.24", "package/dist/routing/session-key.js"),
         Judge("claude-sdk", "venv", "claude-agent-sdk", "0.2.182", "bin/python"),
+        Judge(
+            "gemini",
+            "npm",
+            "@google/gemini-cli",
+            "0.61.0",
+            "node_modules/@google/gemini-cli/bundle/gemini.js",
+            is_nightly=True,
+        ),
         Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs", is_nightly=True),
         Judge(
             "opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-linux-*/bin/opencode", is_nightly=True

@@ -40,6 +40,7 @@ class LiveAgent(ABC):
     """One session of a real agent. The first prompt begins it, or takes up the one that is given; the others go on."""
 
     judge: ClassVar[str]
+    is_named_by_file: ClassVar[bool] = False  # a session is resumed by its file, and not by its id
 
     def __init__(self, box: Box, session: str | None = None) -> None:
         if why := missing(self.judge):
@@ -169,6 +170,7 @@ class Pi(LiveAgent):
     """pi 0.73.1, over any of the three APIs."""
 
     judge = "pi"
+    is_named_by_file = True
 
     def __init__(self, box: Box, session: str | None = None, api: str = "anthropic") -> None:
         self._api = api

@@ -73,7 +73,7 @@ def test_an_agent_killed_in_a_tool_call_leaves_the_call_without_a_result(agent: 
     first, held = (request.reply["calls"][0]["id"] for request in agent.box.requests())
     written = file.read_text(encoding="utf-8")
     assert len(lines(file)) > 4
-    assert written.count(first) > written.count(held) > 0
+    assert written.count(f'{first}"') > written.count(f'{held}"') > 0  # as a value, and not in the command
     assert "Hello again." in texts_after_resume(agent)
 
 

@@ -10,7 +10,7 @@ from oracles.conversation import Item
 from oracles.forks import NAMES, expected, lived
 from oracles.live import Claude, LiveAgent
 from oracles.translation import SUMMARY, summarised, translated
-from oracles.written import OpenCode, Qwen
+from oracles.written import Gemini, OpenClaw, OpenCode, Qwen
 
 # what these programs say by themselves, around a conversation and around a summary
 _OWN = re.compile(
@@ -19,7 +19,7 @@ _OWN = re.compile(
 )
 
 
-@pytest.mark.parametrize("target", [Qwen, OpenCode], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("target", [Qwen, OpenCode, Gemini, OpenClaw], ids=lambda kind: kind.__name__)
 def test_a_fork_of_any_turn_is_resumed_in_the_agent_s_own_words(box: Box, target: type[LiveAgent]) -> None:
     with lived(box, Claude) as life:
         for turn in life.path:

@@ -10,8 +10,10 @@ from oracles.conversation import Item, Json
 # tool and parameters, by agent and meaning
 RUN = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "pi": ("bash", "command")}
 RUN |= {"qwen": ("run_shell_command", "command"), "opencode": ("bash", "command")}
+RUN |= {"gemini": ("run_shell_command", "command"), "openclaw": ("exec", "command")}
 READ = {"claude-code": ("Read", "file_path"), "pi": ("read", "path")}
 READ |= {"qwen": ("read_file", "file_path"), "opencode": ("read", "filePath")}
+READ |= {"gemini": ("read_file", "file_path"), "openclaw": ("read", "path")}
 SPACES = {"spawn_agent": "multi_agent_v1", "wait_agent": "multi_agent_v1"}
 SUMMARY = Item("user", "text", "(a summary)")
 _CALL = re.compile(r"\[call: (\S+) (.*)\]", re.DOTALL)

@@ -1,4 +1,4 @@
-"""An answer of the fake model in the words of three APIs: the events of its stream, in order."""
+"""An answer of the fake model in the words of four APIs: the events of its stream, in order."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Reply:
 
 def events(api: str, reply: Reply) -> list[Event]:
     """The stream of one answer."""
-    return {"anthropic": _anthropic, "chat": _chat, "responses": _responses}[api](reply)
+    return {"anthropic": _anthropic, "chat": _chat, "responses": _responses, "gemini": _gemini}[api](reply)
 
 
 def _anthropic(reply: Reply) -> list[Event]:
@@ -165,6 +165,26 @@ def _responses_deltas(item: Json) -> Iterator[tuple[str, Json]]:
         case _:
             yield "response.function_call_arguments.delta", {"delta": item["arguments"]}
             yield "response.function_call_arguments.done", {"arguments": item["arguments"]}
+
+
+def _gemini(reply: Reply) -> list[Event]:
+    parts: list[Json] = [{"text": half, "thought": True} for half in _halves(reply.thinking)]
+    parts += [{"text": half} for half in _halves(reply.text)]
+    parts += [{"functionCall": {"name": call.name, "args": call.arguments, "id": call.id}} for call in reply.calls]
+    shared = {"modelVersion": reply.model, "responseId": reply.id}
+    usage = {
+        "promptTokenCount": reply.input,
+        "cachedContentTokenCount": reply.cached,
+        "candidatesTokenCount": reply.output - reply.reasoning,
+        "thoughtsTokenCount": reply.reasoning,
+        "totalTokenCount": reply.input + reply.output,
+    }
+    stream: list[Event] = [
+        (None, {**shared, "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]})
+        for part in parts
+    ]
+    end = {"index": 0, "content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}
+    return [*stream, (None, {**shared, "candidates": [end], "usageMetadata": usage})]
 
 
 def _halves(text: str) -> list[str]:

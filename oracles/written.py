@@ -1,4 +1,4 @@
-"""Agents whose sessions are written here and not read yet, resumed in a closed room with the fake model."""
+"""Agents that only resume what is written here, in a closed room with the fake model."""
 
 import json
 import shlex
@@ -86,6 +86,81 @@ class OpenCode(LiveAgent):
     def _variables(self) -> dict[str, str]:
         off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
         return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
+
+    def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
+        return str(self.session)
+
+
+class Gemini(LiveAgent):
+    """Gemini CLI; a session's file is taken in under another id."""
+
+    judge = "gemini"
+    is_named_by_file = True
+
+    @property
+    def file(self) -> Path:
+        """The session's file."""
+        return Path(self.session or "")
+
+    def _prepare(self) -> None:
+        folder = self.box.home / ".gemini"
+        folder.mkdir(exist_ok=True)
+        off = {"disableAutoUpdate": True, "enableAutoUpdate": False, "sessionRetention": {"enabled": False}}
+        auth = {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}}
+        settings = {"general": off, "security": auth, "telemetry": {"enabled": False}}
+        settings |= {"privacy": {"usageStatisticsEnabled": False}, "experimental": {"modelRouter": False}}
+        (folder / "settings.json").write_text(json.dumps(settings))
+
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "it is asked for words only"
+        options = ["--skip-trust", "-y", "-m", "gemini-2.5-flash", "-o", "json"]
+        return [str(NODE), str(JUDGES["gemini"].file), *options, "--session-file", str(self.session), "-p", prompt]
+
+    def _variables(self) -> dict[str, str]:
+        off = {"GEMINI_TELEMETRY_ENABLED": "false", "GEMINI_CLI_TRUST_WORKSPACE": "true", "NO_BROWSER": "1"}
+        return {"GEMINI_API_KEY": "fake-key", "GOOGLE_GEMINI_BASE_URL": self.box.url, **off}
+
+    def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
+        return str(self.session)
+
+
+class OpenClaw(LiveAgent):
+    """OpenClaw, which takes transcripts into its database before it resumes them."""
+
+    judge = "openclaw"
+
+    @property
+    def file(self) -> Path:
+        """The transcript that was taken in."""
+        return self._state / "agents" / "main" / "sessions" / f"{self.session}.jsonl"
+
+    @property
+    def _state(self) -> Path:
+        return self.box.home / ".openclaw"
+
+    def _prepare(self) -> None:
+        self._state.mkdir(exist_ok=True)
+        cost = {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}
+        limits = {"contextWindow": 200_000, "maxTokens": 8192, "cost": cost}
+        model = {"id": "fake-model", "name": "fake-model", "reasoning": True, "input": ["text", "image"], **limits}
+        fake = {"baseUrl": self.box.url, "api": "anthropic-messages", "apiKey": "fake-key", "models": [model]}
+        defaults = {"workspace": str(self.box.work), "model": {"primary": "fake/fake-model"}}
+        settings = {
+            "models": {"mode": "replace", "providers": {"fake": fake}},
+            "agents": {"defaults": defaults},
+            "update": {"checkOnStart": False},
+        }
+        (self._state / "openclaw.json").write_text(json.dumps(settings))
+
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "it is asked for words only"
+        program = shlex.join([str(NODE), str(JUDGES["openclaw"].file)])
+        asked = f"agent --local --json --session-id {self.session} --message {shlex.quote(prompt)}"
+        return ["sh", "-c", f"{program} doctor --session-sqlite import >&2 && {program} {asked}"]
+
+    def _variables(self) -> dict[str, str]:
+        off = ("OPENCLAW_NO_RESPAWN", "OPENCLAW_HIDE_BANNER", "DO_NOT_TRACK")
+        return {"OPENCLAW_STATE_DIR": str(self._state), **dict.fromkeys(off, "1")}
 
     def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
         return str(self.session)
