@@ -31,7 +31,7 @@ _SUBAGENT = 'Sub job. FAKE:[{"shell": "echo in-sub"}, {"text": "Sub result 42"}]
 # what the programs put in by themselves, each time anew
 _INJECTED = re.compile(
     r"\s*(<system-reminder>|<environment_context>|<permissions|<skills_instructions>|You are a coding agent"
-    r"|<local-command-|<command-name>|<turn_aborted>|No response requested\.$)"
+    r"|<local-command-|<command-name>|<turn_aborted>|No response requested\.$|<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>)"
 )
 # the end of a subagent: Claude Code wraps it in a reminder when it sends it
 _NOTIFIED = re.compile(r"<task-notification>.*</task-notification>", re.DOTALL)

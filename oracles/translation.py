@@ -14,6 +14,7 @@ RUN |= {"gemini": ("run_shell_command", "command"), "openclaw": ("exec", "comman
 READ = {"claude-code": ("Read", "file_path"), "pi": ("read", "path")}
 READ |= {"qwen": ("read_file", "file_path"), "opencode": ("read", "filePath")}
 READ |= {"gemini": ("read_file", "file_path"), "openclaw": ("read", "path")}
+PI_LIKE = ("pi", "openclaw")
 SPACES = {"spawn_agent": "multi_agent_v1", "wait_agent": "multi_agent_v1"}
 SUMMARY = Item("user", "text", "(a summary)")
 _CALL = re.compile(r"\[call: (\S+) (.*)\]", re.DOTALL)
@@ -42,7 +43,7 @@ def _item(item: Item, source: str, target: str, names: dict[str, str]) -> Iterat
     elif item.kind == "result" and item.id in names:
         yield Item("user", "text", f"[result: {names[item.id]}]")
         yield Item("user", "image" if item.text.startswith("[image ") else "text", item.text)
-    elif item.kind == "result" and target == "pi" and item.text.startswith("[image "):
+    elif item.kind == "result" and target in PI_LIKE and item.text.startswith("[image "):
         yield replace(item, text=f"(see attached image)\n{item.text}")  # pi's own words
     else:
         yield item
@@ -50,7 +51,7 @@ def _item(item: Item, source: str, target: str, names: dict[str, str]) -> Iterat
 
 def _thought(item: Item, source: str, target: str) -> Iterator[Item]:
     """As text; pi does that by itself, and Claude Code drops what another model signed for its own API."""
-    if target == "pi":
+    if target in PI_LIKE:
         yield Item("assistant", "text", item.text)
     elif (source, target) != ("pi", "claude-code"):
         yield Item("assistant", "text", f"<thinking>\n{item.text}\n</thinking>")

@@ -50,6 +50,32 @@ def test_a_fork_says_where_it_is_and_how_to_resume_it(ldg: Ldg, home: Path, agen
     assert (made["is_copy"], made["is_in_place"]) == (agent == "claude-code", True)
 
 
+def test_a_fork_for_openclaw_is_in_its_list_beside_what_was_there(ldg: Ldg, home: Path, tmp_path: Path) -> None:
+    sessions = home / ".openclaw" / "agents" / "main" / "sessions"
+    sessions.mkdir(parents=True)
+    index = sessions / "sessions.json"
+    index.write_text('{"agent:main:main": {"sessionId": "a", "own": 1}, /* kept by hand */}')
+    made = ldg.json("fork", SESSION, "--into", "openclaw")["fork"]
+    key = f"agent:main:explicit:{made['agent_session']}"
+    listed = json.loads(index.read_text())
+    assert listed.keys() == {"agent:main:main", key}
+    assert listed["agent:main:main"] == {"sessionId": "a", "own": 1}
+    assert (listed[key]["sessionId"], listed[key]["sessionFile"]) == (made["agent_session"], made["path"])
+    ldg.json("fork", SESSION, "--into", "openclaw", "--to", str(tmp_path))
+    assert json.loads(index.read_text()) == listed
+
+
+def test_a_list_that_cannot_be_read_is_not_lost_and_nothing_is_forked(ldg: Ldg, home: Path) -> None:
+    sessions = home / ".openclaw" / "agents" / "main" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "sessions.json").write_text("{half")
+    before = ldg.json("sessions")["sessions"]
+    assert "repair it" in ldg.text("fork", SESSION, "--into", "openclaw", code=2)
+    assert [path.name for path in sessions.iterdir()] == ["sessions.json"]
+    assert (sessions / "sessions.json").read_text() == "{half"
+    assert ldg.json("sessions")["sessions"] == before
+
+
 def test_the_report_names_what_was_not_carried_over(ldg: Ldg) -> None:
     said = ldg.text("fork", SESSION, "--into", "codex", "--report")
     assert "thinking-as-text" in said

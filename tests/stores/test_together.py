@@ -15,12 +15,12 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.capture import turnstile
 from agents_ledger.capture.intake import Intake
+from agents_ledger.capture.locks import locked
 from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.sync import Sync
 from agents_ledger.errors import LedgerBehind, StoreBusy
 from agents_ledger.formats.pi import bodies
 from agents_ledger.model.formats import Machine
-from agents_ledger.stores.locks import locked
 from agents_ledger.stores.pi import PiFolder, PiStore
 from tests.stores.talk import AT, ask, problems, seen_by_ledger, seen_by_store
 

@@ -5,7 +5,7 @@ The same agent gets its own records back, cut behind the turn; any other one is 
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from agents_ledger.capture.details import Details
 from agents_ledger.capture.draft import WHOLE, label_for
+from agents_ledger.capture.key_index import Index
 from agents_ledger.capture.origin import Evidence, folder_of, origin_of
 from agents_ledger.capture.place import Draft, drafted, drafted_folder, root_of
 from agents_ledger.capture.writer import step_key
@@ -89,7 +90,7 @@ def fork_into(ledger: Ledger, machine: Machine, turn_id: str, agent: str, to: st
         place = native.place(machine.environ, machine.home)
         whole = Path(place, native.file(telling.fork))
         path = whole if to is None else Path(os.path.abspath(to), whole.name)  # noqa: PTH100 - links stay
-        with _draft(telling, path, losses) as draft:
+        with _draft(telling, path, losses) as draft, _listing(telling, path, is_in_place=path == whole):
             _register(ledger, telling, draft)
             draft.publish()
     return _made(telling, draft, losses, is_in_place=path == whole)
@@ -183,6 +184,18 @@ def _register(ledger: Ledger, telling: _Telling, draft: Draft) -> None:
         tx.run_all("put_details", [known])
 
     ledger.database.write(body)
+
+
+@contextmanager
+def _listing(telling: _Telling, path: Path, *, is_in_place: bool) -> Iterator[None]:
+    """Puts the session into the program's own list, if it has one: that is read before, and written behind the file."""
+    if telling.native.listed is None or not is_in_place:
+        yield
+        return
+    key, entry = telling.native.listed(telling.fork, str(path))
+    with Index(str(path.parent)).changing() as entries:
+        yield
+        entries[key] = entry
 
 
 def _made(telling: _Telling, draft: Draft, losses: Losses, *, is_in_place: bool) -> Made:

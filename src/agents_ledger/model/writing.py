@@ -1,7 +1,7 @@
 """How a format writes a session that its program resumes: pure values and what a writer is given."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -81,6 +81,8 @@ class Native(Struct, frozen=True):
     resume: Callable[[str, str], tuple[str, ...]]  # the command that resumes it, by session and file
     # where a session is a folder of files, not one file of lines: the same from such a folder
     again_folder: Callable[[Folder, Fork], Iterator[Line] | None] | None = None
+    # where the program has a list of its sessions beside them: the key of a new one, and what is said of it (by file)
+    listed: Callable[[Fork, str], tuple[str, dict[str, Any]]] | None = None
 
     @property
     def is_folder(self) -> bool:

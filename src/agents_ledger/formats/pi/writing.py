@@ -170,6 +170,12 @@ def _openclaw(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     return anew_for("openclaw", story, fork, losses)
 
 
+def _openclaw_listed(fork: Fork, file: str) -> tuple[str, dict[str, Any]]:
+    """What is not in its list is archived by openclaw (2026.9.6) as recovered, and never resumed."""
+    entry = {"sessionId": fork.session, "updatedAt": fork.at, "sessionFile": file}
+    return f"agent:main:explicit:{fork.session}", entry
+
+
 PI = Native(
     program="pi",
     new_session=uuid7,
@@ -187,4 +193,5 @@ OPENCLAW = Native(
     again=again,
     anew=_openclaw,
     resume=lambda session, _file: ("openclaw", "agent", "--session-id", session),
+    listed=_openclaw_listed,
 )

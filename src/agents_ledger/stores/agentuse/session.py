@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from agents_ledger.capture.draft import label_for
+from agents_ledger.capture.whole_files import replace_whole
 from agents_ledger.errors import NotFound
 from agents_ledger.formats.agentuse import writing
 from agents_ledger.formats.agentuse.files import Contents, sort_files
 from agents_ledger.ledger.env import Env
 from agents_ledger.stores.agentuse.exchange import Exchange
-from agents_ledger.stores.files import replace_whole
 
 Json = dict[str, Any]
 Take = Callable[[Sequence[str]], None]

@@ -8,13 +8,13 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from agents_ledger.capture.intake import Intake
+from agents_ledger.capture.whole_files import settle_folder
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.formats.pi import entries
 from agents_ledger.formats.pi.forked import forked
 from agents_ledger.formats.pi.names import name_of
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.ids import uuid7
-from agents_ledger.stores.files import settle_folder
 from agents_ledger.stores.pi.session import PiSession
 from agents_ledger.stores.pi.transcript import Transcript
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agents_ledger.capture.draft import label_for
+from agents_ledger.capture.locks import locked
 from agents_ledger.errors import BadInput
 from agents_ledger.formats.pi import entries
 from agents_ledger.formats.pi.entries import Place
@@ -16,7 +17,6 @@ from agents_ledger.formats.pi.names import origin_of
 from agents_ledger.formats.pi.tree import Context, context_of, path_to
 from agents_ledger.ledger.env import Env
 from agents_ledger.model.ids import uuid4
-from agents_ledger.stores.locks import locked
 from agents_ledger.stores.pi.extended import Extended
 from agents_ledger.stores.pi.transcript import Transcript
 from agents_ledger.stores.pi.turns import turn_marker

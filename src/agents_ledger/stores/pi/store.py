@@ -4,6 +4,8 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from agents_ledger.capture.key_index import Index
+from agents_ledger.capture.whole_files import keep_aside
 from agents_ledger.errors import NotAllowed, NotFound
 from agents_ledger.formats.pi import entries
 from agents_ledger.formats.pi.cut import cut
@@ -12,10 +14,8 @@ from agents_ledger.ledger import Ledger, sessions
 from agents_ledger.model.resets import Resets, is_fresh
 from agents_ledger.model.routing import Routing, main_key, store_key, subagent_key
 from agents_ledger.model.session_keys import SessionKey, parse
-from agents_ledger.stores.files import keep_aside
 from agents_ledger.stores.pi.embedded import EmbeddedSession
 from agents_ledger.stores.pi.folder import PiFolder
-from agents_ledger.stores.pi.index import Index
 from agents_ledger.stores.pi.session import PiSession
 from agents_ledger.stores.pi.tokens import run_of
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.capture.locks import locked
+from agents_ledger.capture.whole_files import append_lines, replace_whole
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.formats.pi.entries import VERSION, line
 from agents_ledger.formats.pi.fields import number, object_of, word
 from agents_ledger.formats.pi.migrate import migrated
-from agents_ledger.stores.files import append_lines, replace_whole
-from agents_ledger.stores.locks import locked
 
 Json = dict[str, Any]
 

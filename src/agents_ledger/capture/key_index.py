@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from agents_ledger.capture.locks import locked
+from agents_ledger.capture.whole_files import replace_whole
 from agents_ledger.errors import BadInput
 from agents_ledger.formats.pi.json5 import to_json
-from agents_ledger.stores.files import replace_whole
-from agents_ledger.stores.locks import locked
 
 Json = dict[str, Any]
 NAME = "sessions.json"
