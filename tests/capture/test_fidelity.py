@@ -8,8 +8,23 @@ import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture import export
+from agents_ledger.capture.operations import Grow, PutBlock
+from agents_ledger.capture.sync import Sync
+from agents_ledger.ledger import evidence
 from tests.capture import told
-from tests.capture.folders import GOLDEN, assert_sound, copy, counts, files_below, opened, rows, sync, write
+from tests.capture.folders import (
+    GOLDEN,
+    MACHINE,
+    assert_sound,
+    copy,
+    counts,
+    files_below,
+    opened,
+    rows,
+    said_by,
+    sync,
+    write,
+)
 
 LABEL = f"claude-code:{told.SESSION}"
 
@@ -189,6 +204,25 @@ def test_a_source_that_grew_is_read_from_its_end(path: Path, tmp_path: Path) -> 
         assert (summary.grown, summary.new_turns) == (1, 1)
         assert summary.bytes_read == len(more)
         assert sync(ledger, path).bytes_read == 0
+
+
+def test_what_was_kept_and_not_read_when_somebody_was_stopped_is_read_by_the_next(tmp_path: Path) -> None:
+    source = copy(GOLDEN / "codex" / "tools" / "source", tmp_path / "source")
+    (file,) = files_below(source)
+    data = file.read_bytes()
+    with opened(tmp_path / "whole.db") as ledger:
+        sync(ledger, source)
+        whole = said_by(ledger)
+    with opened(tmp_path / "ledger.db") as ledger:
+        write(file, data[: len(data) // 2])
+        sync(ledger, source)
+        writer, block = Sync(ledger, MACHINE).writer, evidence.pack(data)
+        writer.add(PutBlock(1, 0, block))
+        writer.add(Grow(1, len(data), evidence.digest_of([block.digest])))
+        writer.flush()
+        write(file, data, tick=1)
+        sync(ledger, source)
+        assert said_by(ledger) == whole
 
 
 def test_what_stands_in_two_sources_is_kept_once(path: Path, tmp_path: Path) -> None:

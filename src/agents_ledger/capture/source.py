@@ -210,12 +210,15 @@ class Taker:
     ) -> Taken | None:
         if known is not None:
             fate = self._compare(file, known)
-            if fate == "same" and known.read_bytes:
+            is_resumable = shape == "lines" and not self._is_packed(file)
+            # (of lines, all may be kept and not all be read: somebody was stopped in between)
+            is_read = known.read_bytes >= (known.size_bytes if is_resumable else 1)
+            if fate == "same" and is_read:
                 self.writer.add(Touch(known.id, file.modified_ns))
                 return None
             if fate == "same" and shape != "lines":
                 return Taken(known)  # it was kept, but not read yet
-            if fate in ("same", "grown") and shape == "lines" and not self._is_packed(file):
+            if fate in ("same", "grown") and is_resumable:
                 known.format, known.kind, known.state, known.seen_at = form.name, kind, "current", now
                 return Taken(known, has_grown=True)
             self.writer.add(SetState(known.id, "replaced"))
