@@ -27,6 +27,7 @@ from bench.many_files import many_rows
 from bench.pages import page_rows
 from bench.quality import quality_rows
 from bench.search import search_rows
+from bench.search_peers import peer_rows
 from bench.smart_fork import smart_rows
 from bench.start import start_rows
 from bench.stats import stats_rows
@@ -50,6 +51,7 @@ FIGURES: dict[str, Figure] = {
     "capture": capture_rows,
     "many-files": many_rows,
     "search": search_rows,
+    "search-peers": peer_rows,
     "search-quality": quality_rows,
     "smart-fork": smart_rows,
     "stats": stats_rows,
@@ -59,7 +61,7 @@ FIGURES: dict[str, Figure] = {
     "context": context_rows,
 }
 BY_NAME: dict[str, Figure] = {"large": large_rows}  # take too much of a machine to be run unasked
-_WIDTHS = (11, 33, 20, 43, 14, 8, 7)
+_WIDTHS = (14, 33, 20, 43, 14, 8, 7)
 _SOURCE = Path(__file__).parents[1] / "src"
 _RESULTS = Path(__file__).parent / "results" / "latest.json"
 _NOTE = (

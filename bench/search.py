@@ -1,4 +1,4 @@
-"""Search: the ledger's own against raw FTS5 on the same table, then against the peers on a folder of sessions."""
+"""Search: the ledger's own against raw FTS5 on the same table."""
 
 import random
 import re
@@ -13,7 +13,6 @@ import apsw
 from agents_ledger import Ledger
 from bench.figures import Row, Setup, at_most, ms
 from bench.search_ledger import Large, large_ledger
-from bench.search_peers import peer_rows
 
 _LIMIT = 20
 _TARGET = 1.5
@@ -49,7 +48,6 @@ def search_rows(setup: Setup) -> Iterator[Row]:
                 what = f"{size / 1e6:g} M messages, {name}, p{share}"
                 yield at_most("search", what, ms(ours), f"{ms(floor)} raw FTS5", ours / floor, _TARGET)
     raw.close()
-    yield from peer_rows(setup)
 
 
 def _ask(raw: apsw.Connection, query: Query) -> object:

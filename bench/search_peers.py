@@ -43,7 +43,7 @@ def peer_rows(setup: Setup) -> Iterator[Row]:
             yield from _rows(name, word, ours, {peer: ask for peer, ask in peers.items() if ask is not None})
         for peer, ask in peers.items():
             if ask is None:
-                yield Row("search", f"B: against {peer}", "not installed: --group bench", "")
+                yield Row("search-peers", f"B: against {peer}", "not installed: --group bench", "")
 
 
 def _rows(name: str, word: str, ours: Ask, peers: dict[str, Ask]) -> Iterator[Row]:
@@ -60,7 +60,7 @@ def _rows(name: str, word: str, ours: Ask, peers: dict[str, Ask]) -> Iterator[Ro
         theirs = sorted(times[peer])[_ROUNDS // 2]
         held = f"{ms(theirs)}, {hits[peer]} hits {peer}"
         shown = f"{ms(mine)}, {hits['ours']} hits"
-        yield Row("search", f"B: {name}", shown, held, theirs / mine, target="> 1", ok=theirs > mine)
+        yield Row("search-peers", f"B: {name}", shown, held, theirs / mine, target="> 1", ok=theirs > mine)
 
 
 def _by_kind(peer: str, ask: Ask, name: str) -> Ask:
