@@ -12,9 +12,11 @@ run: $(VENV)/.run
 	@$(BIN)/ldg --db ledger.db sync --or-samples
 	@$(BIN)/ldg --db ledger.db
 
-# all tests, on SQLite and on a PostgreSQL of their own (three at once on two cores: a third of the time is waiting)
+# all tests, on SQLite and on a PostgreSQL of their own (three at once on two cores: a third of the time is waiting);
+# their files are in memory where there is enough of it
+MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(MEMORY) $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # style, types, direction of imports
 check: $(VENV)/.dev
