@@ -12,11 +12,9 @@ run: $(VENV)/.run
 	@$(BIN)/ldg --db ledger.db sync --or-samples
 	@$(BIN)/ldg --db ledger.db
 
-# all tests, on SQLite and on a PostgreSQL of their own (three at once on two cores: a third of the time is waiting);
-# their files are in memory where there is enough of it
-MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
+# all tests, on SQLite and on a PostgreSQL of their own (three at once on two cores: a third of the time is waiting)
 test: $(VENV)/.dev
-	$(MEMORY) $(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # style, types, direction of imports
 check: $(VENV)/.dev

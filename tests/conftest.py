@@ -9,11 +9,19 @@ import pytest
 
 from agents_ledger import Ledger
 from tests.support.databases import PostgresServer, empty_file, postgres_server
+from tests.support.places import new_folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long ones first, so that no process is left alone with them at the end."""
     items.sort(key=lambda item: "test_machine.py" not in item.nodeid)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A new folder for each test, in memory where that can be."""
+    with new_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

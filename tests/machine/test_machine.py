@@ -66,20 +66,8 @@ def postgres_machine(url: str) -> type[LedgerMachine]:
     return PostgresMachine
 
 
-@pytest.fixture
-def fast_folder(tmp_path: Path) -> Path:
-    """A folder in memory where there is one: this test is about logic, the kill tests are about disks."""
-    shared = Path("/dev/shm")  # noqa: S108 - a folder of our own below it
-    if not shared.is_dir():
-        return tmp_path
-    folder = shared / f"ldg-machine-{os.getpid()}"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def test_random_histories_agree_with_the_model_on_sqlite(fast_folder: Path) -> None:
-    run_state_machine_as_test(sqlite_machine(fast_folder), settings=PROFILE)
-    shutil.rmtree(fast_folder)
+def test_random_histories_agree_with_the_model_on_sqlite(tmp_path: Path) -> None:
+    run_state_machine_as_test(sqlite_machine(tmp_path), settings=PROFILE)
 
 
 @pytest.mark.parametrize("half", [1, 2])

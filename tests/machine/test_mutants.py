@@ -4,8 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +15,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def copy_of_the_package() -> Iterator[Path]:
-    """The package in a folder of its own (in memory where there is one)."""
-    shared = Path("/dev/shm")  # noqa: S108 - a folder of our own below it
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        shutil.copytree(Path(agents_ledger.__file__).parent, Path(folder) / "agents_ledger")
-        yield Path(folder)
+def copy_of_the_package(tmp_path: Path) -> Path:
+    """The package in a folder of its own."""
+    shutil.copytree(Path(agents_ledger.__file__).parent, tmp_path / "agents_ledger")
+    return tmp_path
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:

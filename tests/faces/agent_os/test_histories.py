@@ -2,9 +2,7 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -15,9 +13,9 @@ from agents_ledger.errors import AlreadySaved, ContentDiffers, LedgerError, NotF
 from agents_ledger.faces.agent_os import Bus
 from agents_ledger.ledger import search
 from tests.faces.agent_os.conversation import AT, Speaker
+from tests.support.places import new_folder
 
 EXAMPLES = 2_000 if os.environ.get("SOAK") else 40
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - it is about logic, not about disks
 TASKS, MESSAGES, CALLS = ("t", "u"), tuple(f"m{n}" for n in range(8)), ("c", "d", "e")
 ROLES = ("user", "assistant", "system")
 times = st.integers(AT, AT + 5)
@@ -55,7 +53,7 @@ class Model:
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, min_size=5, max_size=40))
 def test_any_history_is_kept(history: list[tuple[Any, ...]]) -> None:
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Ledger.open(f"sqlite:///{Path(folder) / 'l.db'}") as ledger:
+    with new_folder() as folder, Ledger.open(f"sqlite:///{folder / 'l.db'}") as ledger:
         speaker, model = Speaker(Bus(ledger)), Model()
         task(speaker, model, "t", None, AT)
         message(speaker, model, "t", "m0", "user")
