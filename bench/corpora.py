@@ -1,5 +1,6 @@
 """The folders of sessions that are read: A, B with ten times as many, ten thousand small ones, one of 2 GB."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import apsw
 
+from agents_ledger import Ledger
+from bench.children import spent
 from bench.claude_corpus import Truth, write_corpus, write_large, write_small
 from bench.figures import Setup
 
@@ -29,6 +32,24 @@ SELECT
     (SELECT sum(cached_input_tokens) FROM usages_once) AS cache_read_tokens,
     (SELECT count(*) FROM captures WHERE state = 'current') AS files,
     (SELECT sum(size_bytes) FROM captures WHERE state = 'current') AS bytes"""
+
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@contextmanager
+def shared_ledger(setup: Setup) -> Iterator[Ledger | None]:
+    """A ledger of the fixtures and the corpus beside the project; None where they are not."""
+    sources = [SHARED / name for name in ("fixtures", "corpus")]
+    if not all(source.is_dir() for source in sources):
+        yield None
+        return
+    with setup.place() as place:
+        url = f"sqlite:///{place / 'ledger.db'}"
+        paths = [word for source in sources for word in ("--path", str(source))]
+        spent([str(Path(sys.executable).with_name("ldg")), "--db", url, "sync", *paths], {"HOME": str(place)})
+        with Ledger.open(url) as ledger:
+            yield ledger
 
 
 @dataclass(frozen=True)

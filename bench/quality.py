@@ -5,17 +5,15 @@ constants of the ranking were chosen on coarse grids over all questions, never f
 so that one sees whether they agree.
 """
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from agents_ledger import Ledger
 from agents_ledger.ledger import embedding, meaning
 from agents_ledger.ledger.finding import By
-from bench.children import spent
+from bench.corpora import SHARED, shared_ledger
 from bench.figures import Row, Setup
 
-_SHARED = Path(__file__).parents[2] / "shared"
 _FIVE = 5
 _LISTED = 30
 Judged = list[tuple[str, set[str]]]
@@ -23,15 +21,10 @@ Judged = list[tuple[str, set[str]]]
 
 def quality_rows(setup: Setup) -> Iterator[Row]:
     """Success@5 and the mean reciprocal rank (MRR)."""
-    sources = [_SHARED / name for name in ("fixtures", "corpus")]
-    if not all(source.is_dir() for source in sources):
-        yield Row("search-quality", "judged questions", "not run", f"no fixtures and corpus in {_SHARED}")
-        return
-    with setup.place() as place:
-        url = f"sqlite:///{place / 'ledger.db'}"
-        paths = [word for source in sources for word in ("--path", str(source))]
-        spent([str(Path(sys.executable).with_name("ldg")), "--db", url, "sync", *paths], {"HOME": str(place)})
-        with Ledger.open(url) as ledger:
+    with shared_ledger(setup) as ledger:
+        if ledger is None:
+            yield Row("search-quality", "judged questions", "not run", f"no fixtures and corpus in {SHARED}")
+        else:
             yield from _measured(ledger, judged())
 
 

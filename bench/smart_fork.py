@@ -16,11 +16,9 @@ The constants were chosen on the half of the trees that is called "tuned on"; th
 import hashlib
 import random
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import apsw
 import msgspec
@@ -32,11 +30,10 @@ from agents_ledger.model.ids import LENGTH
 from agents_ledger.model.relevance import LONGEST, MOST_WORDS
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
-from bench.children import spent
+from bench.corpora import SHARED, shared_ledger
 from bench.figures import Row, Setup, at_most, best, ms, seconds
 from bench.search_ledger import large_ledger
 
-_SHARED = Path(__file__).parents[2] / "shared"
 _WORD = re.compile(r"\w+")
 _WORDS = 4
 _FIVE = 5
@@ -84,15 +81,10 @@ class Asked:
 def smart_rows(setup: Setup) -> Iterator[Row]:
     """hit@1, hit@5 and the mean reciprocal rank, ours against bm25's; and how long it takes against a search."""
     yield from _time_rows(setup)
-    sources = [_SHARED / name for name in ("fixtures", "corpus")]
-    if not all(source.is_dir() for source in sources):
-        yield Row("smart-fork", "follow-up questions", "not run", f"no fixtures and corpus in {_SHARED}")
-        return
-    with setup.place() as place:
-        url = f"sqlite:///{place / 'ledger.db'}"
-        paths = [word for source in sources for word in ("--path", str(source))]
-        spent([str(Path(sys.executable).with_name("ldg")), "--db", url, "sync", *paths], {"HOME": str(place)})
-        with Ledger.open(url) as ledger:
+    with shared_ledger(setup) as ledger:
+        if ledger is None:
+            yield Row("smart-fork", "follow-up questions", "not run", f"no fixtures and corpus in {SHARED}")
+        else:
             yield from _quality_rows(ledger, questions(ledger)[:: setup.pick(1, 5)])
 
 

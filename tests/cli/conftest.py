@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from agents_ledger import Ledger
 from agents_ledger.cli.main import cli
+from tests.support.homes import go_home, settle
 
 
 class Ldg:
@@ -35,6 +36,15 @@ class Ldg:
 
     def open(self) -> Ledger:
         return Ledger.open(self.url)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which every agent has worked."""
+    folder = tmp_path / "home"
+    go_home(folder, monkeypatch)
+    settle(folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -7,20 +7,11 @@ import pytest
 
 from tests.cli.conftest import Ldg
 from tests.cli.test_terminal import FORBIDDEN, HOSTILE, LINK
-from tests.support.homes import SAMPLES, go_home, settle
+from tests.support.homes import SAMPLES, go_home
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FORMATS = ["agentuse", "claude-code", "codex", "cursor", "pi"]  # of which there are samples
 FORK, MAIN = "4e65a7eb-2593-43a3-a404-86e8e2737229", "855a88d0-5061-4f6a-91ac-6450ca14565b"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which every agent has worked."""
-    folder = tmp_path / "home"
-    go_home(folder, monkeypatch)
-    settle(folder)
-    return folder
 
 
 @pytest.fixture

@@ -7,17 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ldg
-from tests.support.homes import go_home, settle
 
 SESSION = "claude-code:4e65a7eb-2593-43a3-a404-86e8e2737229"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    go_home(folder, monkeypatch)
-    settle(folder)
-    return folder
 
 
 @pytest.fixture

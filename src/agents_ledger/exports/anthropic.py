@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from agents_ledger.exports.requests import Api, Conversation, Json, Said, document, model_of
-from agents_ledger.model.story import Block, Call, Image, Result, Story, Text, Thinking
+from agents_ledger.model.messages_api import content_block
+from agents_ledger.model.story import Block, Call, Result, Story
 from agents_ledger.model.writing import Losses
 
 _API = Api("anthropic", frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), takes_urls=True)
@@ -35,21 +36,8 @@ def _message(said: Said) -> Json:
 
 
 def _block(block: Block) -> Json:
-    if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    if isinstance(block, Thinking):
-        hidden = {"type": "redacted_thinking", "data": block.signature}
-        return hidden if block.is_hidden else {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    if isinstance(block, Image):
-        return {"type": "image", "source": _source(block)}
-    if isinstance(block, Call):
-        return {"type": "tool_use", "id": block.id, "name": block.tool, "input": block.params}
+    if not isinstance(block, Result):
+        return content_block(block)
     content = {"content": [_block(part) for part in block.content]} if block.content else {}
     mark = {"is_error": True} if block.is_error else {}
     return {"type": "tool_result", "tool_use_id": block.call, **content, **mark}
-
-
-def _source(image: Image) -> Json:
-    if image.data is None:
-        return {"type": "url", "url": image.url}
-    return {"type": "base64", "media_type": image.media_type, "data": image.data}

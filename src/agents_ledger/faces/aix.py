@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from agents_ledger.faces.mnemonic import AgentToolCall, AgentTurn
+from agents_ledger.faces.reading import every, first
 from agents_ledger.ledger import Ledger
 
 
@@ -49,34 +50,28 @@ class AixMessage(Struct, frozen=True):
 
 def sessions(ledger: Ledger, *, after: str = "", limit: int = 100) -> list[AixSession]:
     """Sessions in the order of their ids, after one."""
-    with ledger.database.read() as tx:
-        return [AixSession(*row) for row in tx.rows("aix_sessions_page", after=after, limit=limit)]
+    return every(ledger, AixSession, "aix_sessions_page", after=after, limit=limit)
 
 
 def session(ledger: Ledger, session_id: str) -> AixSession | None:
     """A session by its id."""
-    with ledger.database.read() as tx:
-        row = tx.first("aix_session", id=session_id)
-        return None if row is None else AixSession(*row)
+    return first(ledger, AixSession, "aix_session", id=session_id)
 
 
 def messages(ledger: Ledger, session_id: str, *, after: int = -1, limit: int = 1000) -> list[AixMessage]:
     """The conversation of a session, after a sequence number."""
-    with ledger.database.read() as tx:
-        rows = tx.rows("aix_messages_of", session_id=session_id, after=after, limit=limit)
-        return [AixMessage(*row) for row in rows]
+    return every(ledger, AixMessage, "aix_messages_of", session_id=session_id, after=after, limit=limit)
 
 
 def turns(ledger: Ledger, session_id: str, *, after: str = "", limit: int = 1000) -> list[AgentTurn]:
     """The turns that were written in a session."""
-    with ledger.database.read() as tx:
-        return [AgentTurn(*row) for row in tx.rows("aix_turns_of", session_id=session_id, after=after, limit=limit)]
+    return every(ledger, AgentTurn, "aix_turns_of", session_id=session_id, after=after, limit=limit)
 
 
 def calls(
     ledger: Ledger, session_id: str, *, after: tuple[int, str] = (-1, ""), limit: int = 1000
 ) -> list[AgentToolCall]:
     """The tool calls of a session's conversation, after a (started_at, id)."""
-    with ledger.database.read() as tx:
-        rows = tx.rows("aix_calls_of", session_id=session_id, after_at=after[0], after_id=after[1], limit=limit)
-        return [AgentToolCall(*row) for row in rows]
+    return every(
+        ledger, AgentToolCall, "aix_calls_of", session_id=session_id, after_at=after[0], after_id=after[1], limit=limit
+    )

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from agents_ledger.faces.reading import every, first
 from agents_ledger.ledger import Ledger
 
 
@@ -36,26 +37,21 @@ class EventThread(Struct, frozen=True):
 
 def threads(ledger: Ledger, *, after: str = "", limit: int = 100) -> list[EventThread]:
     """Threads in the order of their ids, after one."""
-    with ledger.database.read() as tx:
-        return [EventThread(*row) for row in tx.rows("event_threads_page", after=after, limit=limit)]
+    return every(ledger, EventThread, "event_threads_page", after=after, limit=limit)
 
 
 def thread(ledger: Ledger, thread_id: str) -> EventThread | None:
     """A thread by its id."""
-    with ledger.database.read() as tx:
-        row = tx.first("event_thread", id=thread_id)
-        return None if row is None else EventThread(*row)
+    return first(ledger, EventThread, "event_thread", id=thread_id)
 
 
 def events(ledger: Ledger, thread_id: str, *, after: tuple[int, str] = (-1, ""), limit: int = 1000) -> list[Event]:
     """The events of a thread in the order of time, after a (timestamp, id)."""
-    with ledger.database.read() as tx:
-        rows = tx.rows("events_of_thread", thread_id=thread_id, after_at=after[0], after_id=after[1], limit=limit)
-        return [Event(*row) for row in rows]
+    return every(
+        ledger, Event, "events_of_thread", thread_id=thread_id, after_at=after[0], after_id=after[1], limit=limit
+    )
 
 
 def event(ledger: Ledger, event_id: str) -> Event | None:
     """An event by its id."""
-    with ledger.database.read() as tx:
-        row = tx.first("event_by_id", id=event_id)
-        return None if row is None else Event(*row)
+    return first(ledger, Event, "event_by_id", id=event_id)

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from agents_ledger.faces.reading import every, first
 from agents_ledger.ledger import Ledger
 
 
@@ -77,65 +78,59 @@ class AgentToolCall(Struct, frozen=True):
 
 def sessions(ledger: Ledger, *, after: str = "", limit: int = 100) -> list[AgentSession]:
     """Sessions in the order of their ids, after one."""
-    with ledger.database.read() as tx:
-        return [AgentSession(*row) for row in tx.rows("mnemonic_sessions", after=after, limit=limit)]
+    return every(ledger, AgentSession, "mnemonic_sessions", after=after, limit=limit)
 
 
 def session(ledger: Ledger, session_id: str) -> AgentSession | None:
     """A session by its id."""
-    with ledger.database.read() as tx:
-        row = tx.first("mnemonic_session", id=session_id)
-        return None if row is None else AgentSession(*row)
+    return first(ledger, AgentSession, "mnemonic_session", id=session_id)
 
 
 def subagents(ledger: Ledger, session_id: str) -> list[AgentSession]:
     """The sessions that a session's calls started."""
-    with ledger.database.read() as tx:
-        return [AgentSession(*row) for row in tx.rows("mnemonic_subagents", id=session_id)]
+    return every(ledger, AgentSession, "mnemonic_subagents", id=session_id)
 
 
 def messages(ledger: Ledger, session_id: str, *, after: int = -1, limit: int = 1000) -> list[AgentMessage]:
     """The conversation of a session, after a sequence number."""
-    with ledger.database.read() as tx:
-        rows = tx.rows("mnemonic_messages", session_id=session_id, after=after, limit=limit)
-        return [AgentMessage(*row) for row in rows]
+    return every(ledger, AgentMessage, "mnemonic_messages", session_id=session_id, after=after, limit=limit)
 
 
 def message(ledger: Ledger, message_id: str) -> list[AgentMessage]:
     """A message by its id: once for each session that has it."""
-    with ledger.database.read() as tx:
-        return [AgentMessage(*row) for row in tx.rows("mnemonic_message", id=message_id)]
+    return every(ledger, AgentMessage, "mnemonic_message", id=message_id)
 
 
 def turns(ledger: Ledger, session_id: str, *, after: str = "", limit: int = 1000) -> list[AgentTurn]:
     """The turns that were written in a session, in the order of time."""
-    with ledger.database.read() as tx:
-        return [AgentTurn(*row) for row in tx.rows("mnemonic_turns", session_id=session_id, after=after, limit=limit)]
+    return every(ledger, AgentTurn, "mnemonic_turns", session_id=session_id, after=after, limit=limit)
 
 
 def turn(ledger: Ledger, turn_id: str) -> AgentTurn | None:
     """A turn by its id."""
-    with ledger.database.read() as tx:
-        row = tx.first("mnemonic_turn", id=turn_id)
-        return None if row is None else AgentTurn(*row)
+    return first(ledger, AgentTurn, "mnemonic_turn", id=turn_id)
 
 
 def turn_tree(ledger: Ledger, turn_id: str) -> list[AgentTurn]:
     """A turn with all that led to it, the oldest first."""
-    with ledger.database.read() as tx:
-        return [AgentTurn(*row) for row in tx.rows("mnemonic_tree", id=turn_id)]
+    return every(ledger, AgentTurn, "mnemonic_tree", id=turn_id)
 
 
 def calls(
     ledger: Ledger, session_id: str, *, after: tuple[int, str] = (-1, ""), limit: int = 1000
 ) -> list[AgentToolCall]:
     """The tool calls of a session's conversation, after a (started_at, id)."""
-    with ledger.database.read() as tx:
-        rows = tx.rows("mnemonic_calls", session_id=session_id, after_at=after[0], after_id=after[1], limit=limit)
-        return [AgentToolCall(*row) for row in rows]
+    return every(
+        ledger,
+        AgentToolCall,
+        "mnemonic_calls",
+        session_id=session_id,
+        after_at=after[0],
+        after_id=after[1],
+        limit=limit,
+    )
 
 
 def call(ledger: Ledger, call_id: str) -> list[AgentToolCall]:
     """A tool call by its id: once for each session that has it."""
-    with ledger.database.read() as tx:
-        return [AgentToolCall(*row) for row in tx.rows("mnemonic_call", id=call_id)]
+    return every(ledger, AgentToolCall, "mnemonic_call", id=call_id)

@@ -10,8 +10,9 @@ import msgspec
 from agents_ledger.formats.claude_code.copying import again
 from agents_ledger.formats.claude_code.prompts import CONTINUED
 from agents_ledger.model.ids import uuid4
+from agents_ledger.model.messages_api import content_block
 from agents_ledger.model.retelling import retold
-from agents_ledger.model.story import Call, Entry, Image, Result, Story, Text, Thinking
+from agents_ledger.model.story import Block, Call, Entry, Result, Story, Text
 from agents_ledger.model.times import iso
 from agents_ledger.model.writing import Fork, Line, Losses, Native
 
@@ -95,25 +96,12 @@ def _answer(entry: Entry, uuid: str) -> dict[str, Any]:
     }
 
 
-def _block(block: Text | Thinking | Image | Call | Result) -> dict[str, Any]:
-    if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    if isinstance(block, Thinking):
-        hidden = {"type": "redacted_thinking", "data": block.signature}
-        return hidden if block.is_hidden else {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    if isinstance(block, Image):
-        return {"type": "image", "source": _source(block)}
-    if isinstance(block, Call):
-        return {"type": "tool_use", "id": block.id, "name": block.tool, "input": block.params}
+def _block(block: Block) -> dict[str, Any]:
+    if not isinstance(block, Result):
+        return content_block(block)
     parts = block.content
     content: Any = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else [_block(part) for part in parts]
     return {"type": "tool_result", "tool_use_id": block.call, "content": content, "is_error": block.is_error}
-
-
-def _source(image: Image) -> dict[str, Any]:
-    if image.data is None:
-        return {"type": "url", "url": image.url}
-    return {"type": "base64", "media_type": image.media_type or "image/png", "data": image.data}
 
 
 def _file(fork: Fork) -> str:
