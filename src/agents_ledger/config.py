@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from agents_ledger.errors import BadInput
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents_ledger.model.formats import Machine
     from agents_ledger.model.summary import Summariser
     from agents_ledger.summarisers.dialects import Api
@@ -23,27 +21,31 @@ _LARGEST = 1e9
 
 def ledger_url(given: str | None = None) -> str:
     """The ledger's URL: as given, else `AGENTS_LEDGER_DB`, else a file in the platform's data folder."""
-    return given or os.environ.get(VARIABLE) or f"sqlite:///{data_folder() / _FILE}"
+    return given or os.environ.get(VARIABLE) or f"sqlite:///{data_folder()}{os.sep}{_FILE}"
 
 
 def prepare_folder(url: str) -> None:
     """Makes the data folder, if that is where the ledger is to be; other folders are their owners' business."""
-    if url == f"sqlite:///{data_folder() / _FILE}":
-        data_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    if url == f"sqlite:///{data_folder()}{os.sep}{_FILE}":
+        os.makedirs(data_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103 - as below
 
 
-def data_folder() -> "Path":
+def data_folder() -> str:
     """The platform's folder for this program's data."""
-    import platformdirs  # noqa: PLC0415 - only when somebody asks for the place
+    places = {"darwin": "Library/Application Support", "win32": "AppData/Local"}
+    return os.path.join(_folder("XDG_DATA_HOME", places.get(sys.platform, ".local/share")), _APP)  # noqa: PTH118 - instant
 
-    return platformdirs.user_data_path(_APP, appauthor=False)
 
-
-def prices_file() -> "Path":
+def prices_file() -> str:
     """Where prices that were looked up are kept for the next time."""
-    import platformdirs  # noqa: PLC0415 - as above
+    places = {"darwin": "Library/Caches", "win32": "AppData/Local"}
+    return os.path.join(_folder("XDG_CACHE_HOME", places.get(sys.platform, ".cache")), _APP, "prices.json")  # noqa: PTH118
 
-    return platformdirs.user_cache_path(_APP, appauthor=False) / "prices.json"
+
+def _folder(variable: str, place: str) -> str:
+    """A folder of the platform: as the environment names it (by a whole path: others are void), or its usual place."""
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable, "").strip()
+    return named if os.path.isabs(named) else os.path.join(home_folder(), *place.split("/"))  # noqa: PTH117, PTH118
 
 
 def machine() -> "Machine":

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agents_ledger import Ledger
-from agents_ledger.capture.sync import Summary, Sync
+from agents_ledger.capture.summary import Summary
+from agents_ledger.capture.sync import Sync
 from agents_ledger.ledger.digest import digest
 from agents_ledger.model.formats import Machine
 from tests.support.databases import empty_file

@@ -13,7 +13,7 @@ from agents_ledger.formats import cursor
 from agents_ledger.model.formats import Tables
 from tests.formats.hostile import Origin, Stream, cases
 
-CURSOR = cursor.FORMAT.tables or Tables({}, lambda _table, _key: None)
+CURSOR = cursor.FORMAT.tables() if cursor.FORMAT.tables else Tables({}, lambda _table, _key: None)
 START = "2026-11-15T18:44:57.923Z"
 Record = dict[str, Any]
 

@@ -9,12 +9,11 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.capture import export
 from agents_ledger.capture.operations import Grow, PutBlock
-from agents_ledger.capture.sync import Sync
+from agents_ledger.capture.taking import Taking
 from agents_ledger.ledger import evidence
 from tests.capture import told
 from tests.capture.folders import (
     GOLDEN,
-    MACHINE,
     assert_sound,
     copy,
     counts,
@@ -216,7 +215,7 @@ def test_what_was_kept_and_not_read_when_somebody_was_stopped_is_read_by_the_nex
     with opened(tmp_path / "ledger.db") as ledger:
         write(file, data[: len(data) // 2])
         sync(ledger, source)
-        writer, block = Sync(ledger, MACHINE).writer, evidence.pack(data)
+        writer, block = Taking(ledger).writer, evidence.pack(data)
         writer.add(PutBlock(1, 0, block))
         writer.add(Grow(1, len(data), evidence.digest_of([block.digest])))
         writer.flush()

@@ -75,7 +75,7 @@ def test_without_any_name_the_ledger_is_in_the_data_folder(tmp_path: Path, monke
 
 def test_importing_the_command_loads_nothing_heavy() -> None:
     code = "import sys, agents_ledger.cli.main; print(*(set(sys.modules) & {heavy!r}))".replace(
-        "{heavy!r}", "{'msgspec', 'apsw', 'rich', 'platformdirs', 'psycopg', 'json', 'agents_ledger.ledger'}"
+        "{heavy!r}", "{'msgspec', 'apsw', 'rich', 'pathlib', 'psycopg', 'json', 'agents_ledger.ledger'}"
     )
     assert _python(code).stdout.split() == []
 

@@ -18,7 +18,7 @@ from tests.formats import cursor_store as made
 T = TypeVar("T")
 Groups = dict[str, dict[str, bytes]]
 CORPUS = Path(__file__).parents[2].parent / "shared"
-TABLES = FORMAT.tables
+TABLES = FORMAT.tables and FORMAT.tables()
 assert TABLES is not None
 
 

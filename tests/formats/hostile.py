@@ -77,7 +77,8 @@ def _rows(form: Format, file: Path) -> list[tuple[str, bytes]]:
     """The rows of a database that the format would take."""
     rows: list[tuple[str, bytes]] = []
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-        for table, (key, value) in (form.tables.columns if form.tables else {}).items():
+        tables = form.tables() if form.tables else None
+        for table, (key, value) in (tables.columns if tables else {}).items():
             try:
                 found = database.execute(f'SELECT "{key}", "{value}" FROM "{table}" LIMIT 500').fetchall()  # noqa: S608 - names of ours
             except sqlite3.Error:
@@ -85,7 +86,7 @@ def _rows(form: Format, file: Path) -> list[tuple[str, bytes]]:
             rows += [
                 (f"{table}\n{name}", _bytes(content))
                 for name, content in found
-                if form.tables and form.tables.group(table, str(name)) is not None
+                if tables and tables.group(table, str(name)) is not None
             ]
     return rows
 

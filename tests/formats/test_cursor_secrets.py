@@ -18,7 +18,7 @@ from agents_ledger.model.formats import Machine
 from tests.formats.cursor_store import HEADS, head, write
 from tests.formats.cursor_talk import START, bubble, tool
 
-CLEAN = FORMAT.tables
+CLEAN = FORMAT.tables and FORMAT.tables()
 assert CLEAN is not None
 SESSION = "a3730dd7-5c30-4081-9876-3c28e4505cc9"
 OWN = ("blobEncryptionKey", "speculativeSummarizationEncryptionKey", "encryption_key")

@@ -98,11 +98,12 @@ def check_claim(form: Format, path: str, name: str, record: bytes) -> None:
         assert isinstance(form.recognise(place, record[:65_536]), Kind | None)
         assert isinstance(form.bundle(place), str | None)
     if form.tables:
+        tables = form.tables()
         table, _, key = name.partition("\n")
-        assert isinstance(form.tables.group(table, key), str | None)
-        clean = form.tables.clean(table, key, record)
-        assert form.tables.clean(table, key, clean) == clean
-        for other, reference in form.tables.refers(table, key, record):
+        assert isinstance(tables.group(table, key), str | None)
+        clean = tables.clean(table, key, record)
+        assert tables.clean(table, key, clean) == clean
+        for other, reference in tables.refers(table, key, record):
             assert isinstance(other, str)
             assert isinstance(reference, str)
 

@@ -112,6 +112,8 @@ def test_a_watch_lets_others_write_between_its_rounds(url: str, tmp_path: Path) 
                 ask(session, str(number))
                 ask(folder.begin("/"), f"other {number}")
             assert sync.run([folder.path]).unchanged == 4
+            assert Sync(ledger, MACHINE).run([folder.path]).unchanged == 4
+            (tmp_path / "sessions" / "new.jsonl").write_text("{}\n")
             with pytest.raises(StoreBusy, match="another sync"):
                 Sync(ledger, MACHINE).run([folder.path])
         assert seen_by_ledger(ledger, session.label) == seen_by_store(session)

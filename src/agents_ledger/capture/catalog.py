@@ -11,7 +11,7 @@ from agents_ledger.capture.details import Details
 from agents_ledger.capture.discover import walk
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Format, Machine, Root
 
 ProblemKey = tuple[str, int, str, str]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agents_ledger.model import zstd
+from agents_ledger.model.captures import PACKED
 from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
@@ -39,6 +39,8 @@ def in_places(formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
     seen: set[str] = set()
     for form in formats:
         for root in form.roots(machine):
+            if not os.path.isdir(root.path):  # noqa: PTH112 - one call; most agents are not on most machines
+                continue
             matches = re.compile(root.pattern).search
             start = len(root.path) + 1
             for found in walk(root.path, form):
@@ -95,9 +97,17 @@ def _found(path: str, form: Format | None) -> Iterator[Found]:
     yield Found(path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
 
 
+def stamp(found: Found) -> int:
+    """The newest time of a database and what was written ahead of it."""
+    try:
+        return max(found.modified_ns, os.stat(f"{found.path}-wal").st_mtime_ns)  # noqa: PTH116 - one call
+    except OSError:
+        return found.modified_ns
+
+
 def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[Format, Kind] | None:
     """The format that is surest about a file."""
-    if head.startswith(zstd.MAGIC):
+    if is_packed(head):
         head = _unpacked(head)
     best: tuple[Format, Kind] | None = None
     for form in formats if found.format is None else (found.format,):
@@ -109,10 +119,12 @@ def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[For
 
 def is_packed(head: bytes) -> bool:
     """Whether a file is packed with zstd."""
-    return head.startswith(zstd.MAGIC)
+    return head.startswith(PACKED)
 
 
 def _unpacked(head: bytes) -> bytes:
+    from agents_ledger.model import zstd  # noqa: PLC0415 - few files are packed
+
     try:
         return zstd.ZstdDecompressor().decompress(head, HEAD_BYTES)
     except zstd.ZstdError:

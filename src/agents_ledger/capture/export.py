@@ -9,7 +9,7 @@ import apsw
 from agents_ledger.capture.records import unframed
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger, evidence
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Row
 from agents_ledger.store import Tx
 

@@ -55,7 +55,7 @@ def agents() -> dict[str, tuple[Format | None, Native]]:
     """The agents that a fork can be written for, with the format that reads their files, if there is one."""
     known = {form.name: form for form in formats()}
     read: dict[str, tuple[Format | None, Native]] = {
-        name: (form, native) for form in known.values() for name, native in form.natives.items()
+        name: (form, native) for form in known.values() for name, native in form.natives().items()
     }
     return {name: (known.get(name), native) for name, native in NATIVES.items()} | read
 

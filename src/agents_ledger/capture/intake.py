@@ -4,7 +4,6 @@ Nothing is held while a file is read: the commit goes through only if no sync is
 anything meanwhile; otherwise it is read once more. So a live writer and `ldg sync --watch` get along.
 """
 
-import os
 import random
 import time
 from collections.abc import Iterable
@@ -14,11 +13,11 @@ from agents_ledger.capture import turnstile
 from agents_ledger.capture.discover import HEAD_BYTES, Found, below, recognise
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
-from agents_ledger.capture.sync import Sync
+from agents_ledger.capture.taking import Taking
 from agents_ledger.errors import LedgerBehind
 from agents_ledger.ledger import Ledger
-from agents_ledger.ledger.evidence import Capture
-from agents_ledger.model.formats import Format, Machine
+from agents_ledger.model.captures import Capture
+from agents_ledger.model.formats import Format
 from agents_ledger.store import Tx
 
 PATIENCE_MS = 30_000
@@ -36,7 +35,7 @@ class Intake:
         self._ledger = ledger
         self._name = format_name
         self._patience_ms = patience_ms
-        self._sync = self._fresh()
+        self._taking = self._fresh()
 
     def take(self, paths: Iterable[str], *, has_subagents: bool = False) -> None:
         """What is new in some files, and which of them are gone, in one commit.
@@ -49,7 +48,7 @@ class Intake:
             try:
                 self._take(wanted, has_subagents)
             except _Meanwhile:
-                self._sync = self._fresh()  # what it was about to write is not so any more
+                self._taking = self._fresh()  # what it was about to write is not so any more
                 if time.monotonic() > until:
                     raise LedgerBehind(
                         f"{wanted[0]} is written, but a sync has kept this ledger busy for "
@@ -57,13 +56,13 @@ class Intake:
                     ) from None
                 time.sleep(random.uniform(0.1, 1) * _NAP_MS / 1000)  # noqa: S311 - so that two do not meet again
             except BaseException:
-                self._sync = self._fresh()
+                self._taking = self._fresh()
                 raise
             else:
                 return
 
     def _take(self, paths: list[str], has_subagents: bool) -> None:
-        writer, now = self._sync.writer, self._ledger.env.now()
+        writer, now = self._taking.writer, self._ledger.env.now()
         with self._ledger.database.read() as tx:
             if turnstile.is_busy(tx, now):
                 raise _Meanwhile
@@ -78,23 +77,23 @@ class Intake:
         writer.guard = guard
         writer.renumber()
         are_new = [self._take_one(path, known.get(path), now) for path in paths]
-        form = self._sync.formats[self._name]
+        form = self._taking.formats[self._name]
         for folder in dict.fromkeys(folder for path in paths if (folder := form.bundle(path)) is not None):
-            self._sync.read_bundle(folder)
+            self._taking.read_bundle(folder)
         if any(are_new) or has_subagents:
             writer.add(link_children)
         writer.flush()
         if any(are_new) or writer.to_read_again:
-            self._sync.read_awaiting()
+            self._taking.read_awaiting()
 
     def _take_one(self, path: str, known: Capture | None, now: int) -> bool:
         """Takes what is new in a file; whether it was not known before."""
         found = next(below(path), None)
         if found is None:
             if known is not None and known.state != "gone":
-                self._sync.taker.set_state(known.id, "gone")
+                self._taking.taker.set_state(known.id, "gone")
             return False
-        form = self._sync.formats[self._name]
+        form = self._taking.formats[self._name]
         if known is not None and (known.modified_ns, known.size_bytes) == (found.modified_ns, found.size_bytes):
             return False
         kind = self._kind(found, form, known)
@@ -102,10 +101,10 @@ class Intake:
             return False
         name, shape = kind
         if shape == "lines":
-            self._sync.taker.lines(found, form, name, known, now)
+            self._taking.taker.lines(found, form, name, known, now)
         else:
             bundle = (form.bundle(found.name) or str(Path(found.name).parent)) if shape == "bundle" else None
-            self._sync.taker.document(found, form, name, known, now, bundle=bundle)
+            self._taking.taker.document(found, form, name, known, now, bundle=bundle)
         return known is None
 
     def _kind(self, found: Found, form: Format, known: Capture | None) -> tuple[str, str] | None:
@@ -115,5 +114,5 @@ class Intake:
             claim = recognise(found, [form], file.at(0, HEAD_BYTES))
         return None if claim is None else (claim[1].name, claim[1].shape)
 
-    def _fresh(self) -> Sync:
-        return Sync(self._ledger, Machine(os.sep, {}, ""))
+    def _fresh(self) -> Taking:
+        return Taking(self._ledger)

@@ -8,7 +8,7 @@ from agents_ledger.errors import LedgerError
 from agents_ledger.ledger import captured, evidence, notes, sessions
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.env import Env
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.steps import Problem
 
 

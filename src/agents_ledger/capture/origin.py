@@ -6,7 +6,8 @@ from agents_ledger.capture.discover import is_packed
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.ledger import evidence
-from agents_ledger.ledger.evidence import Capture, places
+from agents_ledger.ledger.evidence import places
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import Record
 from agents_ledger.model.writing import Folder
 from agents_ledger.store import Tx

@@ -16,10 +16,11 @@ from agents_ledger.ledger import captured
 from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
-from agents_ledger.ledger.evidence import Capture, places
+from agents_ledger.ledger.evidence import places
 from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
 

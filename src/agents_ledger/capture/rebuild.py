@@ -5,16 +5,16 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.capture import turnstile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.records import unframed
 from agents_ledger.capture.source import Taker
-from agents_ledger.capture.sync import Sync
+from agents_ledger.capture.taking import Taking
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import Ledger, evidence, moves, sealing, written
 from agents_ledger.ledger.digest import digest
-from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.sessions import Origin
-from agents_ledger.model.formats import Machine
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import SessionRow
 from agents_ledger.store import Tx
 
@@ -43,10 +43,9 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
         if target.counts()["sessions"] or target.database.url == ledger.database.url:
             raise BadInput(f"{target.database.url} is not empty: name a new place for the rebuilt ledger")
         _take_over(ledger, target)
-        sync = Sync(target, Machine("", {}, ""))
         captures = _captures(ledger)
-        with sync.alone():
-            _replay(ledger, sync, captures, progress)
+        with turnstile.alone(target):
+            _replay(ledger, Taking(target), captures, progress)
         target.index()
         counts = target.counts()
         _fork_again(ledger, target)
@@ -100,26 +99,28 @@ def _captures(ledger: Ledger) -> list[Capture]:
         after = page[-1].id
 
 
-def _replay(ledger: Ledger, sync: Sync, captures: list[Capture], progress: Callable[[int, int], None] | None) -> None:
+def _replay(
+    ledger: Ledger, taking: Taking, captures: list[Capture], progress: Callable[[int, int], None] | None
+) -> None:
     """Every capture in the order in which it came, and what belongs together as it was together."""
     total = sum(capture.size_bytes for capture in captures)
     done = 0
     bundles: dict[str, list[Capture]] = {}
     for capture in captures:
-        _copy(ledger, sync.taker, capture)
+        _copy(ledger, taking.taker, capture)
         if capture.shape == "bundle":
             bundles.setdefault(capture.bundle or capture.path, []).append(capture)
-        sync.writer.flush()
-        _read(sync, capture)
+        taking.writer.flush()
+        _read(taking, capture)
         done += capture.size_bytes
         if progress:
             progress(done, total)
     for folder in bundles:
-        sync.read_bundle(folder)
-    sync.writer.flush()
-    sync.read_awaiting()
-    sync.writer.add(link_children)
-    sync.writer.flush()
+        taking.read_bundle(folder)
+    taking.writer.flush()
+    taking.read_awaiting()
+    taking.writer.add(link_children)
+    taking.writer.flush()
 
 
 def _copy(ledger: Ledger, taker: Taker, capture: Capture) -> None:
@@ -132,19 +133,19 @@ def _copy(ledger: Ledger, taker: Taker, capture: Capture) -> None:
                 taker.put_block(capture.id, idx, evidence.Block(digest_, size, packed[0]))
 
 
-def _read(sync: Sync, capture: Capture) -> None:
-    form = sync.formats.get(capture.format)
+def _read(taking: Taking, capture: Capture) -> None:
+    form = taking.formats.get(capture.format)
     if form is None or capture.shape == "bundle" or not capture.size_bytes:
         return
     if capture.shape == "lines":
-        sync.taker.from_evidence(capture, form, is_again=False)
+        taking.taker.from_evidence(capture, form, is_again=False)
     elif capture.shape == "document":
-        sync.taker.whole(capture, form, [sync.piece(capture, "")])
+        taking.taker.whole(capture, form, [taking.piece(capture, "")])
     else:
-        with sync.ledger.database.read() as tx:
+        with taking.ledger.database.read() as tx:
             blocks = list(evidence.read(tx, capture.id))
         pieces = (
             (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
             for offset, length, row in unframed(blocks)
         )
-        sync.taker.whole(capture, form, pieces)
+        taking.taker.whole(capture, form, pieces)

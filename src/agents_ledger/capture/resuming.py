@@ -7,8 +7,8 @@ from msgspec import Struct
 from agents_ledger.capture.forking import agents
 from agents_ledger.errors import NotAllowed, NotFound
 from agents_ledger.ledger import Ledger, sessions, threads, written
-from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.records import read_turn
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import SessionRow
 from agents_ledger.store import Tx
 

@@ -26,9 +26,10 @@ from agents_ledger.capture.project import Kin, Projection
 from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.capture.writer import Writer
 from agents_ledger.ledger import evidence, written
-from agents_ledger.ledger.evidence import BLOCK_BYTES, Capture
+from agents_ledger.ledger.evidence import BLOCK_BYTES
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import zstd
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Format, Reader, Source
 from agents_ledger.model.steps import At, Event, Problem
 

@@ -1,67 +1,24 @@
 """Sync: everything that is new in the sources goes into the ledger; what is there already costs a look."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
-
-import apsw
-import msgspec
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from agents_ledger.capture import turnstile
-from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, below, in_named, in_places, recognise
-from agents_ledger.capture.draft import label_for
-from agents_ledger.capture.files import SourceFile
-from agents_ledger.capture.links import link_children
-from agents_ledger.capture.operations import PutProblem
-from agents_ledger.capture.records import framed, unframed
-from agents_ledger.capture.source import Piece, Taken, Taker
-from agents_ledger.capture.writer import Writer, step_key
+from agents_ledger.capture.discover import Found, below, in_named, in_places, stamp
+from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.errors import BadInput
 from agents_ledger.formats import formats
-from agents_ledger.ledger import Ledger, evidence
-from agents_ledger.ledger.evidence import BLOCK_BYTES, Capture
-from agents_ledger.model.formats import Format, Kind, Machine
-from agents_ledger.model.steps import Problem
-from agents_ledger.store import Tx
+from agents_ledger.ledger import Ledger
+from agents_ledger.model.captures import Capture
+from agents_ledger.model.formats import Format, Machine
 
-_ROUNDS = 20  # of reading sources again that waited for others
-_LISTED = 1000  # files that no format knows
+if TYPE_CHECKING:  # what reads and writes is loaded when something has changed
+    from agents_ledger.capture.taking import Taking
 
-
-class Summary(Struct):
-    """What a sync has done."""
-
-    found: int = 0
-    unchanged: int = 0
-    new: int = 0
-    grown: int = 0
-    rewritten: int = 0
-    gone: int = 0
-    bytes_read: int = 0
-    problems: int = 0
-    sessions: int = 0  # in the ledger now, and how many of them are new
-    new_sessions: int = 0
-    turns: int = 0
-    new_turns: int = 0
-    unrecognised: list[str] = []
-    unreadable: list[str] = []
-    sources: dict[str, int] = {}
-
-
-class Work(Struct):
-    """A source that is to be read."""
-
-    found: Found
-    format: Format
-    kind: Kind
-    known: Capture | None
-
-
-Progress = Callable[[int, int, str], None]  # bytes done, bytes in all, the source
+Changed = list[tuple[Found, Capture | None]]
 
 
 class Sync:
@@ -71,31 +28,20 @@ class Sync:
         self.ledger = ledger
         self.machine = machine
         self.formats = {form.name: form for form in formats()}
-        self.writer = Writer(ledger)
-        self.taker = Taker(self.writer)
         self._known: dict[str, Capture] = {}
-        self._bundles: dict[str, None] = {}  # folders in which something changed
+        self._taking: Taking | None = None
         self._is_alone = False
-        self._taken = 0
+        self._taken = -1  # how often something was taken when all that is known was so
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """The right to sync this ledger, for as long as this lasts."""
-        if self._is_alone:
-            with turnstile.awake(self.ledger) as taken:
-                if taken != self._taken + 2:  # more than its own rest and waking: others took something meanwhile
-                    self._load()
-                self._taken = taken
-                yield
-            return
-        with turnstile.alone(self.ledger):
+        """The right to sync this ledger for many rounds, of which nobody else has one; between them it rests."""
+        with turnstile.alone(self.ledger, rests=True):
             self._is_alone = True
             try:
-                self._load()
                 yield
             finally:
                 self._is_alone = False
-                self.writer.look_anew()
 
     def run(self, paths: Iterable[str] = (), sources: Iterable[str] = (), progress: Progress | None = None) -> Summary:
         """One round over all sources; gives what was done."""
@@ -105,8 +51,7 @@ class Sync:
             if not os.path.lexists(root):
                 raise BadInput(f"{root} does not exist: name a folder or a file with sessions")
         places = chain.from_iterable(below(root) for root in roots) if roots else in_places(chosen, self.machine)
-        with self.alone():
-            return self._round(places, chosen, roots, progress)
+        return self._round(places, chosen, roots, progress)
 
     def run_changed(self, changed: set[str], paths: Iterable[str], sources: Iterable[str]) -> Summary:
         """A round over files that are said to have changed, and nothing else."""
@@ -114,8 +59,7 @@ class Sync:
         files = {path.removesuffix("-wal") for path in changed}
         near = chain.from_iterable(below(path) for path in sorted(files))
         places = near if paths else in_named(sorted(files), chosen, self.machine)
-        with self.alone():
-            return self._round(places, chosen, sorted(files), None)
+        return self._round(places, chosen, sorted(files), None)
 
     def roots(self, paths: Iterable[str], sources: Iterable[str]) -> list[str]:
         """The folders in which sources are looked for."""
@@ -127,21 +71,21 @@ class Sync:
     def _round(
         self, places: Iterable[Found], chosen: list[Format], roots: list[str], progress: Progress | None
     ) -> Summary:
+        """A look first: where nothing is new, nothing is written, not even who looks."""
+        self._learn_anew()
         summary = Summary()
         before = self._counts()
         seen: set[str] = set()
-        work = self._work(places, chosen, seen, summary)
-        self._take_all(work, summary, progress)
-        self._gone(seen, roots, chosen, summary)
-        self.writer.flush()
-        if work:
-            self.read_awaiting()
-            self.writer.add(link_children)
-            self.writer.flush()
-        summary.sessions, summary.turns = self._counts() if work else before
+        changed = self._changed(places, seen, summary)
+        gone = self._gone(seen, roots, chosen)
+        if changed or gone:
+            with self._awake():
+                if self._learn_anew():  # others were faster
+                    changed = self._still_changed(changed, summary)
+                    gone = self._gone(seen, roots, chosen)
+                self._ready().take_all(changed, gone, chosen, summary, progress)
+        summary.sessions, summary.turns = self._counts() if changed else before
         summary.new_sessions, summary.new_turns = summary.sessions - before[0], summary.turns - before[1]
-        summary.problems = self.taker.problems + len(summary.unreadable)
-        self.taker.problems = 0
         return summary
 
     def _counts(self) -> tuple[int, int]:
@@ -157,204 +101,69 @@ class Sync:
                 raise BadInput(f"{name!r} is not a source: there are {', '.join(sorted(self.formats))}")
         return [self.formats[name] for name in names] if names else list(self.formats.values())
 
-    def _load(self) -> None:
-        self.writer.renumber()
-        with self.ledger.database.read() as tx:
-            found = [Capture(*row) for row in tx.rows("current_captures")]
-        self._known = {capture.path: capture for capture in found}
+    @contextmanager
+    def _awake(self) -> Iterator[None]:
+        """The right to take something: for this once, or of a watch that rests between its rounds."""
+        if self._is_alone:
+            right, own = turnstile.awake(self.ledger), 1
+        else:
+            right, own = turnstile.alone(self.ledger), 0
+        with right:
+            self._taken += own
+            try:
+                yield
+            finally:
+                if self._taking is not None:
+                    self._taking.writer.look_anew()
+        self._taken += 1  # by leaving; whatever else there was is from others
 
-    def _learn(self, taken: Taken | None, found: Found) -> None:
-        """What is known of a source from now on."""
-        if taken is not None:
-            self._known[taken.capture.path] = taken.capture
-        elif found.name in self._known:
-            self._known[found.name].modified_ns = found.modified_ns
+    def _learn_anew(self) -> bool:
+        """Learns what is captured already, if others took something since; whether that was so."""
+        with self.ledger.database.read() as tx:
+            taken = turnstile.taken(tx)
+            if taken == self._taken:
+                return False
+            found = [Capture(*row) for row in tx.rows("current_captures")]
+        self._taken = taken
+        self._known.clear()
+        self._known.update((capture.path, capture) for capture in found)
+        if self._taking is not None:
+            self._taking.writer.renumber()
+        return True
+
+    def _ready(self) -> "Taking":
+        """What takes sources; it learns what is known together with this."""
+        if self._taking is None:
+            from agents_ledger.capture.taking import Taking  # noqa: PLC0415 - as above
+
+            self._taking = Taking(self.ledger, self._known)
+        return self._taking
 
     # what is to be read
 
-    def _work(self, places: Iterable[Found], chosen: list[Format], seen: set[str], summary: Summary) -> list[Work]:
-        work: list[Work] = []
+    def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
+        changed: Changed = []
         for found in places:
             summary.found += 1
             seen.add(found.name)
             known = self._known.get(found.name)
-            if known is not None and self._is_unchanged(found, known):
+            if known is not None and _is_unchanged(found, known):
                 summary.unchanged += 1
-                continue
-            item = self._recognised(found, chosen, known, summary)
-            if item is not None:
-                work.append(item)
-        work.sort(key=lambda item: (item.kind.order, item.found.path))
-        return work
-
-    def _is_unchanged(self, found: Found, known: Capture) -> bool:
-        if known.shape == "database":
-            return known.modified_ns == _stamp(found)
-        is_same = known.modified_ns == found.modified_ns and known.size_bytes == found.size_bytes
-        return is_same and (known.read_bytes > 0 or known.shape == "lines" or not known.size_bytes)
-
-    def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
-        if not found.is_regular:
-            self._refuse(found.name, Problem("unreadable", "not a regular file"), summary)
-            return None
-        try:
-            with SourceFile(found.path) as file:
-                head = file.at(0, HEAD_BYTES)
-        except OSError as problem:
-            self._refuse(found.name, Problem("unreadable", problem.strerror or str(problem)), summary)
-            return None
-        claim = recognise(found, chosen, head)
-        if claim is None and found.format is not None:
-            claim = recognise(msgspec.structs.replace(found, format=None), self.formats.values(), head)
-            if claim is not None:
-                self._note(found.name, Problem("foreign-header", f"{claim[0].name}, in a place of {found.format.name}"))
-        if claim is None and known is not None and known.format in self.formats:
-            # it was one of ours: what it has become is kept
-            form = self.formats[known.format]
-            claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
-        if claim is None:
-            if len(summary.unrecognised) < _LISTED and found.size_bytes:
-                summary.unrecognised.append(found.name)
-                if found.format is not None:  # it lies where its agent keeps sessions
-                    self._note(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
-            return None
-        return Work(found, *claim, known)
-
-    def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
-        summary.unreadable.append(path)
-        self._note(path, problem)
-
-    def _note(self, path: str, problem: Problem) -> None:
-        self.writer.add(PutProblem(path, -1, problem, None, self.ledger.env.now()))
-
-    # reading
-
-    def _take_all(self, work: list[Work], summary: Summary, progress: Progress | None) -> None:
-        total = sum(item.found.size_bytes for item in work)
-        done = 0
-        for item in work:
-            if progress:
-                progress(done, total, item.found.name)
-            try:
-                self._take(item, summary)
-            except (OSError, apsw.Error) as problem:
-                self._refuse(item.found.name, Problem("unreadable", str(problem)[:200]), summary)
-            done += item.found.size_bytes
-            if self.writer.is_full:
-                self.writer.flush()
-        for folder in self._bundles:
-            self.read_bundle(folder)
-        self._bundles.clear()
-        if progress:
-            progress(total, total, "")
-
-    def _take(self, item: Work, summary: Summary) -> None:
-        now = self.ledger.env.now()
-        found, form, kind = item.found, item.format, item.kind
-        taken: Taken | None
-        if kind.shape == "lines":
-            if kind.is_fallback and self._has_better(item):
-                taken = self.taker.document(found, form, kind.name, item.known, now, bundle=f"{found.name}#evidence")
             else:
-                taken = self.taker.lines(found, form, kind.name, item.known, now)
-        elif kind.shape == "document":
-            taken = self.taker.document(found, form, kind.name, item.known, now)
-        elif kind.shape == "bundle":
-            folder = form.bundle(found.name) or str(Path(found.name).parent)
-            taken = self.taker.document(found, form, kind.name, item.known, now, bundle=folder)
-            if taken is not None:
-                self._bundles[folder] = None
-        else:
-            taken = self._take_database(item, summary)
-        if kind.shape != "database":
-            self._learn(taken, found)
-        self._count(taken, form, summary)
+                changed.append((found, known))
+        return changed
 
-    def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
-        if taken is None:
-            summary.unchanged += 1
-            return
-        summary.new += taken.is_new
-        summary.grown += taken.has_grown
-        summary.rewritten += taken.was_rewritten
-        summary.bytes_read += taken.read_bytes
-        summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
+    def _still_changed(self, changed: Changed, summary: Summary) -> Changed:
+        """The same as is known now."""
+        anew = ((found, self._known.get(found.name)) for found, _ in changed)
+        still = [(found, known) for found, known in anew if known is None or not _is_unchanged(found, known)]
+        summary.unchanged += len(changed) - len(still)
+        return still
 
-    def _has_better(self, item: Work) -> bool:
-        """Whether a session has a richer source than this copy of it."""
-        self.writer.flush()
-        label = f"{item.format.name}:{Path(item.found.name).name.partition('.')[0]}"
-        with self.ledger.database.read() as tx:
-            return any(row[3] != item.kind.name for row in tx.rows("captures_of_session", label=label))
-
-    def read_bundle(self, folder: str) -> None:
-        """Reads all files of a folder that belong together, as they are in the evidence."""
-        self.writer.flush()
-        with self.ledger.database.read() as tx:
-            rows = [Capture(*row) for row in tx.rows("captures_in", bundle=folder)]
-        if rows:
-            form = self.formats[rows[0].format]
-            start = len(folder) + 1
-            pieces = (self.piece(capture, capture.path[start:]) for capture in sorted(rows, key=lambda row: row.path))
-            self.taker.whole(min(rows, key=lambda row: row.id), form, pieces, folder)
-
-    def piece(self, capture: Capture, name: str) -> Piece:
-        """The whole of a capture, to be read at once."""
-        with self.ledger.database.read() as tx:
-            data = b"".join(evidence.read(tx, capture.id))
-        return capture.id, 0, len(data), name, data
-
-    def _take_database(self, item: Work, summary: Summary) -> Taken | None:
-        form, path = item.format, item.found.name
-        assert form.tables is not None, "a format with databases says how to look into them"  # noqa: S101
-        stamp = _stamp(item.found)
-        changed: Taken | None = None
-        with copied(item.found.path) as connection:
-            groups = Groups(connection, form.tables)
-            for name in groups.names():
-                taken = self._take_group(item, f"{path}#{name}", framed(groups.rows(name)))
-                if taken is not None:
-                    changed = taken
-                    summary.bytes_read += taken.read_bytes
-        marker = item.known or Capture(
-            id=self.writer.capture_id(),
-            path=path,
-            format=form.name,
-            kind=item.kind.name,
-            shape="database",
-            bundle=None,
-            generation=1,
-            state="current",
-            size_bytes=0,
-            digest=b"",
-            modified_ns=stamp,
-            first_seen_at=self.ledger.env.now(),
-            seen_at=self.ledger.env.now(),
-            read_bytes=0,
-        )
-        marker.modified_ns = stamp
-        self._known[path] = marker
-        self.taker.put(marker)
-        return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
-
-    def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
-        blocks = list(_blocks(frames))
-        known = self._known.get(path)
-        taken = self.taker.group(path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
-        if taken is not None:
-            capture = self._known[path] = taken.capture
-            pieces = (
-                (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
-                for offset, length, row in unframed(blocks)
-            )
-            self.taker.whole(capture, item.format, pieces)
-        return taken
-
-    # afterwards
-
-    def _gone(self, seen: set[str], roots: list[str], chosen: list[Format], summary: Summary) -> None:
-        """Sources that are no longer there: said, and kept."""
+    def _gone(self, seen: set[str], roots: list[str], chosen: list[Format]) -> list[Capture]:
+        """Captures whose sources are no longer there."""
         names = {form.name for form in chosen}
+        gone: list[Capture] = []
         for path, capture in self._known.items():
             if path in seen or capture.state == "gone" or capture.format not in names:
                 continue
@@ -362,76 +171,12 @@ class Sync:
             if roots and not any(file == root or file.startswith(f"{root}{os.sep}") for root in roots):
                 continue
             if not os.path.lexists(file):
-                summary.gone += 1
-                capture.state = "gone"
-                self.taker.set_state(capture.id, "gone")
-
-    def read_awaiting(self) -> None:
-        """Reads again the sources that waited for something that has come meanwhile."""
-        tried: set[tuple[int, str]] = set()
-        for _ in range(_ROUNDS):
-            ready = [entry for entry in self._ready() if entry not in tried]
-            ready += [(capture_id, "") for capture_id in sorted(self.writer.to_read_again)]
-            self.writer.to_read_again.clear()
-            if not ready:
-                return
-            tried.update(ready)
-            for capture_id, _awaits in ready:
-                with self.ledger.database.read() as tx:
-                    row = tx.first("capture_by_id", id=capture_id)
-                if row is not None:
-                    self._read_again(Capture(*row))
-                    self.writer.flush()
-
-    def _read_again(self, capture: Capture) -> None:
-        """A source once more, from its evidence; rows of a database come whole each time that they change."""
-        form = self.formats[capture.format]
-        if capture.shape == "lines":
-            self.taker.from_evidence(capture, form, is_again=True)
-        elif capture.shape == "bundle" and capture.bundle is not None:
-            self.read_bundle(capture.bundle)
-        elif capture.shape == "document":
-            self.taker.whole(capture, form, [self.piece(capture, "")])
-
-    def _ready(self) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = []
-        with self.ledger.database.read() as tx:
-            for capture_id, awaits in tx.rows("awaiting"):
-                capture = Capture(*(tx.first("capture_by_id", id=capture_id) or ()))
-                if capture.shape != "lines" or capture.format not in self.formats:
-                    continue
-                for origin, session, native in msgspec.json.decode(awaits, type=list[tuple[str, str, str]]):
-                    if self._has_come(tx, capture, origin, session, native):
-                        found.append((capture_id, awaits))
-                        break
-        return found
-
-    def _has_come(self, tx: Tx, capture: Capture, origin: str, session: str, native: str) -> bool:
-        if native.startswith("session "):
-            return bool(tx.rows("captures_of_session", label=label_for(origin, native[8:])))
-        for row in tx.rows("steps_by_key", step_key=step_key(origin, session, native)):
-            state = tx.first("turn_state", id=row[0])
-            where = evidence.places(state[4]) if state is not None else []
-            if where and where[0][0] != capture.id:
-                return True
-        return False
+                gone.append(capture)
+        return gone
 
 
-def _stamp(found: Found) -> int:
-    """The newest time of a database and what was written ahead of it."""
-    try:
-        return max(found.modified_ns, os.stat(f"{found.path}-wal").st_mtime_ns)  # noqa: PTH116 - one call
-    except OSError:
-        return found.modified_ns
-
-
-def _blocks(frames: Iterator[bytes]) -> Iterator[bytes]:
-    """Frames as blocks of evidence."""
-    rest = bytearray()
-    for frame in frames:
-        rest += frame
-        while len(rest) >= BLOCK_BYTES:
-            yield bytes(rest[:BLOCK_BYTES])
-            del rest[:BLOCK_BYTES]
-    if rest:
-        yield bytes(rest)
+def _is_unchanged(found: Found, known: Capture) -> bool:
+    if known.shape == "database":
+        return known.modified_ns == stamp(found)
+    is_same = known.modified_ns == found.modified_ns and known.size_bytes == found.size_bytes
+    return is_same and (known.read_bytes > 0 or known.shape == "lines" or not known.size_bytes)

@@ -19,9 +19,9 @@ _RESTS = "rests"
 
 
 @contextmanager
-def alone(ledger: Ledger) -> Iterator[None]:
-    """The right to sync this ledger; refused while another living process has it."""
-    ledger.database.write(lambda tx: _enter(tx, ledger))
+def alone(ledger: Ledger, *, rests: bool = False) -> Iterator[None]:
+    """The right to sync this ledger; refused while another living process has it. Who `rests` is in no round yet."""
+    ledger.database.write(lambda tx: _enter(tx, ledger, f" {_RESTS}" if rests else ""))
     try:
         yield
     finally:
@@ -29,11 +29,11 @@ def alone(ledger: Ledger) -> Iterator[None]:
 
 
 @contextmanager
-def awake(ledger: Ledger) -> Iterator[int]:
-    """One round of who has the right already; gives the number by which it sees whether others took something."""
-    taken = ledger.database.write(lambda tx: _wake(tx, ledger))
+def awake(ledger: Ledger) -> Iterator[None]:
+    """One round of who has the right already."""
+    ledger.database.write(lambda tx: _wake(tx, ledger))
     try:
-        yield taken
+        yield
     finally:
         ledger.database.write(lambda tx: _leave(tx, f"{ledger.writer} {ledger.env.now()} {_RESTS}"))
 
@@ -54,7 +54,7 @@ def take(tx: Tx) -> None:
     tx.run("put_fact", name=_TAKEN, value=str(taken(tx) + 1))
 
 
-def _enter(tx: Tx, ledger: Ledger) -> None:
+def _enter(tx: Tx, ledger: Ledger, state: str) -> None:
     held = tx.value("fact", name=_FACT)
     now = ledger.env.now()
     if held and held.split(" ")[0] != ledger.writer and not _is_dead(held, now):
@@ -63,13 +63,12 @@ def _enter(tx: Tx, ledger: Ledger) -> None:
             f"another sync (process {process}) is at work on this ledger: it takes what is new; "
             "wait for it, or stop it first"
         )
-    tx.run("put_fact", name=_FACT, value=f"{ledger.writer} {now}")
+    tx.run("put_fact", name=_FACT, value=f"{ledger.writer} {now}{state}")
 
 
-def _wake(tx: Tx, ledger: Ledger) -> int:
+def _wake(tx: Tx, ledger: Ledger) -> None:
     tx.run("put_fact", name=_FACT, value=f"{ledger.writer} {ledger.env.now()}")
     take(tx)
-    return taken(tx)
 
 
 def _leave(tx: Tx, value: str) -> None:

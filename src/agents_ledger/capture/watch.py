@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from agents_ledger.capture.sync import Summary, Sync
+from agents_ledger.capture.summary import Summary
+from agents_ledger.capture.sync import Sync
 
 _STEP_MS = 200  # events that come together are handled together
 _LOOK_AGAIN_MS = 5_000

@@ -13,8 +13,8 @@ from agents_ledger.ledger import Ledger, sealing, usage
 from agents_ledger.ledger.build import Prepared, prepare
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
-from agents_ledger.ledger.evidence import Capture
 from agents_ledger.ledger.records import read_record
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.entries import Turn
 from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx

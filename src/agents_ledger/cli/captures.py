@@ -15,7 +15,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.options import print_more, with_cursor, with_limit
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.words import number, quoted, size, when
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.steps import ProblemCode
 
 _DIGITS = 12

@@ -17,7 +17,7 @@ from agents_ledger.cli.terminal import clean
 from agents_ledger.cli.words import plural, quoted, size
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.story import Loss
 
 _STDOUT = "-"

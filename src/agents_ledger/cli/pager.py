@@ -1,13 +1,15 @@
 """Long output goes through a pager: on terminals only, and only if it is longer than the screen."""
 
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from agents_ledger import config
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 @contextmanager
@@ -43,6 +45,8 @@ def _command(is_wanted: bool | None) -> list[str] | None:
 
 
 def _started(command: list[str]) -> "subprocess.Popen[str]":
+    import subprocess  # noqa: PLC0415 - only on a terminal
+
     return subprocess.Popen(  # noqa: S603 - the reader's own choice of a pager
         command, stdin=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
     )

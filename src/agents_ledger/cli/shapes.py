@@ -86,9 +86,9 @@ from agents_ledger.model.overview import SessionLine, Tree
 from agents_ledger.model.rows import Record
 
 if TYPE_CHECKING:
-    from agents_ledger.capture.sync import Summary
-    from agents_ledger.ledger.evidence import Capture
+    from agents_ledger.capture.summary import Summary
     from agents_ledger.ledger.replay import Event
+    from agents_ledger.model.captures import Capture
     from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.hits import Found
 

@@ -19,7 +19,7 @@ from agents_ledger.cli.turns import Detail, print_facts, print_turn
 from agents_ledger.cli.words import ago, at_home, number, plural, quoted
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
-from agents_ledger.ledger.evidence import Capture
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import AliasRow, Record, SessionRow
 
 _SOURCES = 5

@@ -1,10 +1,9 @@
 """`ldg stats`: tokens and cost, tools, files, turns, contexts."""
 
-import csv
-import io
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +16,6 @@ from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import Shape, answer
 from agents_ledger.cli.stats_tables import print_contexts, print_files, print_tokens, print_tools, print_turns
 from agents_ledger.cli.terminal import clean
-from agents_ledger.ledger import activity
 from agents_ledger.ledger.stats import DIMENSIONS, Report, Sums, contexts, tokens
 from agents_ledger.model.filters import Filters
 from agents_ledger.store import Database
@@ -70,7 +68,7 @@ def stats(opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit:
         raise click.UsageError("--csv and --json are two answers: choose one of them")
     if by and what != "tokens":
         raise click.UsageError("--by is for tokens: leave it out")
-    kept_in = config.prices_file()
+    kept_in = Path(config.prices_file())
     with opened.reading() as ledger:
         if what == "tokens":
             zone = UTC if utc else None
@@ -97,13 +95,15 @@ def _tell_tokens(opened: Door, report: Report, limit: int, *, as_csv: bool) -> N
 
 def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[Any]:
     """The values of one of the other statistics."""
+    from agents_ledger.ledger import activity  # noqa: PLC0415 - tokens are asked for most, and need nothing of it
+
     if what == "tools":
         return activity.tools(database, filters)
     if what == "files":
         return activity.files(database, filters, limit=limit)
     if what == "turns":
         return activity.longest(database, filters, limit=limit)
-    return contexts(database, filters, config.prices_file())
+    return contexts(database, filters, Path(config.prices_file()))
 
 
 def _tell(opened: Door, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:
@@ -123,6 +123,9 @@ def _row(line: msgspec.Struct) -> Shape:
 
 
 def _write_csv(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    import csv  # noqa: PLC0415 - only here
+    import io  # noqa: PLC0415 - as above
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)

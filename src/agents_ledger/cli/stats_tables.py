@@ -1,11 +1,15 @@
 """The tables of `ldg stats`, with their plots."""
 
+from typing import TYPE_CHECKING
+
 from agents_ledger.cli.plots import bar, sparkline
 from agents_ledger.cli.screen import Part, Screen, cell_width, cut
 from agents_ledger.cli.words import clock, compact, money, number, plural, short, span
-from agents_ledger.ledger.activity import FileLine, ToolLine
 from agents_ledger.ledger.stats import TIMES, Fullness, Line, Report, Sums
-from agents_ledger.ledger.timeline import Moment
+
+if TYPE_CHECKING:
+    from agents_ledger.ledger.activity import FileLine, ToolLine
+    from agents_ledger.ledger.timeline import Moment
 
 _NUMBERS = ("CALLS", "INPUT", "CACHED", "CACHE WRITE", "OUTPUT", "REASONING", "TOTAL", "COST")
 _OPTIONAL = ("CALLS", "REASONING", "CACHE WRITE", "CACHED", "INPUT", "OUTPUT", "")
@@ -92,7 +96,7 @@ def _print_notes(screen: Screen, report: Report, left_out: int) -> None:
         screen.line((f"without a known price, and not in the cost: {named}{more}", "yellow"))
 
 
-def print_tools(screen: Screen, tools: list[ToolLine], limit: int) -> None:
+def print_tools(screen: Screen, tools: "list[ToolLine]", limit: int) -> None:
     """Tools, how they fared, how long they took."""
     if not tools:
         screen.line("No tool was called.")
@@ -119,7 +123,7 @@ def print_tools(screen: Screen, tools: list[ToolLine], limit: int) -> None:
     screen.line((f"{plural(calls, 'call')} of {plural(len(tools), 'tool')}, {number(failed)} failed", "dim"))
 
 
-def print_files(screen: Screen, files: list[FileLine], limit: int) -> None:
+def print_files(screen: Screen, files: "list[FileLine]", limit: int) -> None:
     """Files, the most edited first."""
     if not files:
         screen.line("No file was edited.")
@@ -132,7 +136,7 @@ def print_files(screen: Screen, files: list[FileLine], limit: int) -> None:
     screen.table(["EDITS", "FILE", ""], rows, right=("EDITS",), wrapped=("FILE",), optional=("",))
 
 
-def print_turns(screen: Screen, turns: list[Moment], limit: int) -> None:
+def print_turns(screen: Screen, turns: "list[Moment]", limit: int) -> None:
     """Turns, the longest first."""
     if not turns:
         screen.line("No turn took any time.")

@@ -9,9 +9,8 @@ from collections.abc import Callable
 import click
 
 from agents_ledger import config
-from agents_ledger.capture.catalog import problem_counts, seen_since
-from agents_ledger.capture.sync import Summary, Sync
-from agents_ledger.capture.watch import watch
+from agents_ledger.capture.summary import Summary
+from agents_ledger.capture.sync import Sync
 from agents_ledger.cli.completing import complete_formats
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.ending import INTERRUPTED
@@ -104,8 +103,14 @@ def _first_round(opened: Door, worker: Sync, asked: Asked, *, or_samples: bool, 
         answer(summary(done, duration_ms, samples=asked.are_samples))
     else:
         # some were solved within the round: a fork that was read before its origin
-        known = sum(problem_counts(worker.ledger).values()) if done.problems else 0
+        known = _problems(worker) if done.problems else 0
         _print(opened, Screen(), done, duration_ms, asked, known, verbose=verbose)
+
+
+def _problems(worker: Sync) -> int:
+    from agents_ledger.capture.catalog import problem_counts  # noqa: PLC0415 - a sync that finds nothing is instant
+
+    return sum(problem_counts(worker.ledger).values())
 
 
 def _round(opened: Door, worker: Sync, asked: Asked) -> Summary:
@@ -166,6 +171,8 @@ def _print_unknown(screen: Screen, done: Summary, *, verbose: bool) -> None:
 
 
 def _follow(opened: Door, worker: Sync, asked: Asked) -> None:
+    from agents_ledger.capture.watch import watch  # noqa: PLC0415 - as above
+
     asked.is_following = True
     if not opened.as_json:
         Screen().line(("watching; Ctrl-C ends it", "dim"))
@@ -175,6 +182,8 @@ def _follow(opened: Door, worker: Sync, asked: Asked) -> None:
 
 def _teller(opened: Door, worker: Sync, asked: Asked) -> Callable[[Summary], None]:
     """Says what a round has brought; rounds that brought nothing are silent."""
+    from agents_ledger.capture.catalog import seen_since  # noqa: PLC0415 - as above
+
     since = now_ms()
 
     def tell(done: Summary) -> None:

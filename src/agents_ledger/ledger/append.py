@@ -4,7 +4,7 @@ from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
 from agents_ledger.ledger import compact, moves, notes, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
-from agents_ledger.ledger.moves import HEAD, Head
+from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import seal, seal_open
 from agents_ledger.model.rows import Record, TurnRow

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.model import zstd
+from agents_ledger.model.captures import PACKED
 from agents_ledger.store import Tx
 
 if TYPE_CHECKING:
@@ -26,27 +27,6 @@ class Block(Struct, frozen=True):
     digest: bytes
     size_bytes: int
     packed: bytes
-
-
-class Capture(Struct):
-    """A row of `captures`, without where its reading goes on."""
-
-    id: int
-    path: str
-    format: str
-    kind: str
-    shape: str
-    bundle: str | None
-    generation: int
-    state: str
-    size_bytes: int
-    digest: bytes
-    modified_ns: int
-    first_seen_at: int
-    seen_at: int
-    read_bytes: int
-    can_resume: int = 0
-    is_awaiting: int = 0
 
 
 def pack(data: bytes) -> Block:
@@ -179,7 +159,7 @@ class Slices:
 
     def is_packed(self, capture_id: int) -> bool:
         """Whether the source is packed itself: places in it are those of what is inside."""
-        return self.of(capture_id)(0, len(zstd.MAGIC)) == zstd.MAGIC
+        return self.of(capture_id)(0, len(PACKED)) == PACKED
 
     def of(self, capture_id: int) -> Callable[[int, int], bytes]:
         """The same for one capture, by offset and length; fewer bytes at its end."""

@@ -7,40 +7,60 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from agents_ledger.errors import LedgerError
-from agents_ledger.ledger import (
-    append,
-    closing,
-    compact,
-    context,
-    lease,
-    moves,
-    records,
-    search,
-    sessions,
-    threads,
-    usage,
-)
-from agents_ledger.ledger.build import prepare
+from agents_ledger.ledger import lease
 from agents_ledger.ledger.env import Env
-from agents_ledger.ledger.live import LiveTurn
-from agents_ledger.ledger.moves import HEAD, Head
+from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.opening import opened
-from agents_ledger.model.entries import Compaction, Message, Role, Settings, Turn
 from agents_ledger.model.filters import EVERYTHING, Filters
-from agents_ledger.model.overview import Node, SessionLine, Tree
+from agents_ledger.model.later import Later
 from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
-from agents_ledger.model.texts import read_json
 from agents_ledger.store import ALL, Database, Tx
 
-if TYPE_CHECKING:  # what most programs never ask for is loaded when it is asked for
-    from agents_ledger.ledger.compacting import Compactor
-    from agents_ledger.ledger.finding import By
+if TYPE_CHECKING:
+    from agents_ledger.ledger import (
+        append,
+        build,
+        closing,
+        compact,
+        compacting,
+        context,
+        finding,
+        fork_points,
+        live,
+        moves,
+        records,
+        replay,
+        search,
+        sessions,
+        threads,
+        usage,
+        verify,
+    )
     from agents_ledger.ledger.policy import Policy
-    from agents_ledger.ledger.replay import Replay
-    from agents_ledger.ledger.verify import Report
+    from agents_ledger.model import entries, hits, overview, texts
     from agents_ledger.model.fork_points import ForkPoints
-    from agents_ledger.model.hits import Found
     from agents_ledger.model.summary import Summariser
+else:  # no program needs all of it, and `ldg` is to answer at once: each is loaded when it is asked for
+    append = Later("agents_ledger.ledger.append")
+    build = Later("agents_ledger.ledger.build")
+    closing = Later("agents_ledger.ledger.closing")
+    compact = Later("agents_ledger.ledger.compact")
+    compacting = Later("agents_ledger.ledger.compacting")
+    context = Later("agents_ledger.ledger.context")
+    finding = Later("agents_ledger.ledger.finding")
+    fork_points = Later("agents_ledger.ledger.fork_points")
+    live = Later("agents_ledger.ledger.live")
+    moves = Later("agents_ledger.ledger.moves")
+    records = Later("agents_ledger.ledger.records")
+    replay = Later("agents_ledger.ledger.replay")
+    search = Later("agents_ledger.ledger.search")
+    sessions = Later("agents_ledger.ledger.sessions")
+    threads = Later("agents_ledger.ledger.threads")
+    usage = Later("agents_ledger.ledger.usage")
+    verify = Later("agents_ledger.ledger.verify")
+    entries = Later("agents_ledger.model.entries")
+    overview = Later("agents_ledger.model.overview")
+    texts = Later("agents_ledger.model.texts")
 
 
 class Ledger:
@@ -50,7 +70,7 @@ class Ledger:
         self.database = database
         self.env = env or Env()
         self.writer = lease.writer_name()
-        self._live: dict[str, LiveTurn] = {}
+        self._live: dict[str, live.LiveTurn] = {}
         self._unindexed = 0
         self._heartbeat = lease.Heartbeat(self._renew)
         self.recovered: list[str] = [] if database.readonly else self.recover()
@@ -87,11 +107,11 @@ class Ledger:
     def turn(
         self,
         session: str,
-        query: str | Message | tuple[Message, ...] | None = None,
+        query: "str | entries.Message | tuple[entries.Message, ...] | None" = None,
         *,
         model: str | None = None,
         provider: str | None = None,
-        role: Role = "unified",
+        role: "entries.Role" = "unified",
         toolset: str | None = None,
         tools: list[str] | tuple[str, ...] | None = None,
         permissions: Any = None,
@@ -101,11 +121,11 @@ class Ledger:
         system_prompt_hash: str | None = None,
         persona: str | None = None,
         thread_key: str | None = None,
-        origin: sessions.Origin | None = None,
+        origin: "sessions.Origin | None" = None,
         expect: str | Head | None = HEAD,
-    ) -> LiveTurn:
+    ) -> "live.LiveTurn":
         """Begins a live turn on a session (found by label, then by alias, else made)."""
-        settings = Settings(
+        settings = entries.Settings(
             model=model,
             provider=provider,
             role=role,
@@ -118,28 +138,28 @@ class Ledger:
             system_prompt_hash=system_prompt_hash,
             thread_key=thread_key,
         )
-        opening = () if system is None else (Message("system", system),)
+        opening = () if system is None else (entries.Message("system", system),)
         made = origin or sessions.Origin(persona_id=persona)
-        return LiveTurn(self, session, opening + _asked(query), settings, made, expect)
+        return live.LiveTurn(self, session, opening + _asked(query), settings, made, expect)
 
     def append(
         self,
         session: str,
-        turn: Turn,
+        turn: "entries.Turn",
         *,
-        origin: sessions.Origin | None = None,
+        origin: "sessions.Origin | None" = None,
         expect: str | Head | None = HEAD,
     ) -> str:
         """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
         where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
-        given = prepare(turn, self.env)
+        given = build.prepare(turn, self.env)
         turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, given, where, expect))
         self._sealed_one()
         return turn_id
 
-    def branch(self, parent_turn_id: str | None, turn: Turn) -> str:
+    def branch(self, parent_turn_id: str | None, turn: "entries.Turn") -> str:
         """Adds a finished turn to the tree without moving any session; gives its id."""
-        given = prepare(turn, self.env)
+        given = build.prepare(turn, self.env)
         turn_id = self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, given))
         self._sealed_one()
         return turn_id
@@ -151,7 +171,7 @@ class Ledger:
         *,
         keep: int | None = None,
         through: str | None = None,
-        settings: Settings | None = None,
+        settings: "entries.Settings | None" = None,
         expect: str | Head | None = HEAD,
         **details: Any,
     ) -> str:
@@ -169,9 +189,11 @@ class Ledger:
             elif head is not None:
                 last, first = compact.keep_last(tx, head, 0 if keep is None else keep)
                 cut = {"through": last, "first_kept": first, **details}
-            given = Compaction(summary, **{"through": "", **cut})
-            turn = Turn(compaction=given, settings=settings or Settings(model=given.model, provider=given.provider))
-            return append.append(tx, self.env, session, prepare(turn, self.env), sessions.Origin(), expect)
+            given = entries.Compaction(summary, **{"through": "", **cut})
+            turn = entries.Turn(
+                compaction=given, settings=settings or entries.Settings(model=given.model, provider=given.provider)
+            )
+            return append.append(tx, self.env, session, build.prepare(turn, self.env), sessions.Origin(), expect)
 
         return self.database.write(body)
 
@@ -180,16 +202,14 @@ class Ledger:
         summariser: "Summariser | None" = None,
         policy: "Policy | None" = None,
         **given: Any,
-    ) -> "Compactor":
+    ) -> "compacting.Compactor":
         """Who compacts sessions with a summariser (without one: by their own words), by a policy.
 
         `ledger.compact_by().run("main", "manual")`; without a trigger (None) only if the session is due.
         """
-        from agents_ledger.ledger.compacting import Compactor  # noqa: PLC0415 - see above
-
         chosen = {"summariser": summariser, "policy": policy}
         given |= {name: value for name, value in chosen.items() if value is not None}
-        return Compactor(database=self.database, env=self.env, **given)
+        return compacting.Compactor(database=self.database, env=self.env, **given)
 
     # moving
 
@@ -209,7 +229,7 @@ class Ledger:
         """Moves a session forward again, to where it was before it was rewound."""
         return self.database.write(lambda tx: moves.forward(tx, self.env, session, turn_id))
 
-    def create_session(self, label: str, origin: sessions.Origin | None = None) -> SessionRow:
+    def create_session(self, label: str, origin: "sessions.Origin | None" = None) -> SessionRow:
         """A new session without turns."""
         return self.database.write(lambda tx: sessions.create(tx, self.env, label, origin or sessions.Origin()))
 
@@ -237,7 +257,7 @@ class Ledger:
         *,
         limit: int = 50,
         after: tuple[int, str] | None = None,
-    ) -> list[SessionLine]:
+    ) -> "list[overview.SessionLine]":
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
         Times are those of the last use, model and turn status those of the head.
@@ -249,7 +269,7 @@ class Ledger:
             found = tx.rows("session_list", before_at=at, after_label=label, limit=limit, **filters.bound())
             openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
         width = len(SessionRow.__struct_fields__)
-        lines = [SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+        lines = [overview.SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
         return [msgspec.structs.replace(line, opening=openings.get(line.session.thread_id or "")) for line in lines]
 
     def origins(self) -> dict[str, int]:
@@ -323,14 +343,16 @@ class Ledger:
         with self.database.read() as tx:
             return [TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
-    def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> Tree:
+    def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
         with self.database.read() as tx:
             turn = records.read_turn(tx, turn_id)
             first = max(1, turn.depth - above)
-            nodes = [Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)]
+            nodes = [
+                overview.Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)
+            ]
             heads = [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=turn.root_id)]
-            return Tree(turn.root_id, nodes, heads, first)
+            return overview.Tree(turn.root_id, nodes, heads, first)
 
     def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""
@@ -342,21 +364,21 @@ class Ledger:
         with self.database.read() as tx:
             return threads.including(tx, turn_id, after, limit)
 
-    def context(self, turn_id: str, query: str | None = None) -> context.Context:
+    def context(self, turn_id: str, query: str | None = None) -> "context.Context":
         """What an agent would see after a turn."""
         with self.database.read() as tx:
             return context.assemble(tx, turn_id, query)
 
-    def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> "Replay":
+    def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> "replay.Replay":
         """A thread once more, event by event, from a depth on; `sees`: with what the model saw. Moves nothing."""
-        from agents_ledger.ledger.replay import replay  # noqa: PLC0415 - see above
-
-        return replay(self.database, turn_id, first, sees=sees)
+        return replay.replay(self.database, turn_id, first, sees=sees)
 
     def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
         with self.database.read() as tx:
-            found = [row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in read_json(row[5])]
+            found = [
+                row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in texts.read_json(row[5])
+            ]
             return [CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
 
     def search(
@@ -366,11 +388,9 @@ class Ledger:
         filters: Filters = EVERYTHING,
         limit: int = 10,
         cursor: str | None = None,
-        by: "By | None" = None,
-    ) -> "Found":
+        by: "finding.By | None" = None,
+    ) -> "hits.Found":
         """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
-        from agents_ledger.ledger import finding  # noqa: PLC0415 - see above
-
         self._catch_up()
         return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
 
@@ -378,10 +398,8 @@ class Ledger:
         self, question: str, *, filters: Filters = EVERYTHING, limit: int = 10, budget_tokens: int | None = None
     ) -> "ForkPoints":
         """The turns of all history from which a question is best asked, and why, the best first."""
-        from agents_ledger.ledger.fork_points import fork_points  # noqa: PLC0415 - see above
-
         self._catch_up()
-        return fork_points(
+        return fork_points.fork_points(
             self.database, question, filters, limit=limit, budget_tokens=budget_tokens, now=self.env.now()
         )
 
@@ -401,11 +419,9 @@ class Ledger:
                 return []
         return self.database.write(lambda tx: closing.recover(tx, self.env))
 
-    def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> "Report":
+    def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> "verify.Report":
         """Recomputes hashes, tree, heads, counters and sequences."""
-        from agents_ledger.ledger.verify import verify  # noqa: PLC0415 - see above
-
-        return verify(self.database, limit=limit, progress=progress)
+        return verify.verify(self.database, limit=limit, progress=progress)
 
     def index(self) -> None:
         """Brings the search index and the sums of tokens up to date with everything that is sealed."""
@@ -416,21 +432,19 @@ class Ledger:
 
         self.database.write(body)
 
-    def watch(self, turn: LiveTurn) -> None:
+    def watch(self, turn: "live.LiveTurn") -> None:
         """Takes care of a live turn's lease (called by the turn itself)."""
         self._live[turn.id] = turn
         self._heartbeat.start()
 
-    def unwatch(self, turn: LiveTurn) -> None:
+    def unwatch(self, turn: "live.LiveTurn") -> None:
         """A live turn has ended (called by the turn itself)."""
         if self._live.pop(turn.id, None) is not None:
             self._sealed_one()
 
     def _catch_up(self) -> None:
         """Lets the search index have everything, if this can write."""
-        from agents_ledger.ledger.finding import is_behind  # noqa: PLC0415 - see above
-
-        if not self.database.readonly and is_behind(self.database):
+        if not self.database.readonly and finding.is_behind(self.database):
             self.index()
 
     def _sealed_one(self) -> None:
@@ -447,9 +461,9 @@ class Ledger:
             self.database.write(lambda tx: tx.run("renew_leases", writer=self.writer, expires_at=expires))
 
 
-def _asked(query: str | Message | tuple[Message, ...] | None) -> tuple[Message, ...]:
+def _asked(query: "str | entries.Message | tuple[entries.Message, ...] | None") -> "tuple[entries.Message, ...]":
     if query is None:
         return ()
     if isinstance(query, str):
-        return (Message("user", query, source="human"),)
-    return (query,) if isinstance(query, Message) else tuple(query)
+        return (entries.Message("user", query, source="human"),)
+    return (query,) if isinstance(query, entries.Message) else tuple(query)

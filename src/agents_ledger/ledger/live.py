@@ -10,7 +10,7 @@ from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived
 from agents_ledger.ledger import append, closing, lease, sessions
 from agents_ledger.ledger.build import Builder, Place, settle
 from agents_ledger.ledger.draft import Draft
-from agents_ledger.ledger.moves import HEAD, Head
+from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
 from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow

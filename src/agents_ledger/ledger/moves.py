@@ -5,17 +5,11 @@ from msgspec.structs import replace
 from agents_ledger.errors import BadInput, HeadMoved, NotAllowed, TurnIsLive
 from agents_ledger.ledger import log, sealing, sessions, threads
 from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.head import Head
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.hashes import move_facts
 from agents_ledger.model.rows import MoveRow, SessionRow
 from agents_ledger.store import Tx
-
-
-class Head:
-    """Stands for "whatever the head is now", where a turn id could stand too."""
-
-
-HEAD = Head()
 
 
 def advance(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int) -> int | None:

@@ -12,6 +12,7 @@ from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.ledger import compact, evidence, sessions, threads
 from agents_ledger.ledger.records import complete_all, read_turn
 from agents_ledger.model import hashes, rules, zstd
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import LogRow, MoveRow, Record, SaveRow, SessionRow, TurnRow
 from agents_ledger.store import Database, Tx
 
@@ -329,7 +330,7 @@ def _check_evidence(tx: Tx) -> Iterator[Finding | str]:
     """Every block is what it was, and every capture is made of its blocks."""
     checked: set[int] = set()
     after = 0
-    while page := [evidence.Capture(*row) for row in tx.rows("captures_page", after=after, format=None, limit=_PAGE)]:
+    while page := [Capture(*row) for row in tx.rows("captures_page", after=after, format=None, limit=_PAGE)]:
         for capture in page:
             blocks = tx.rows("blocks_of", capture_id=capture.id)
             for what in _check_capture(capture, blocks):
@@ -347,7 +348,7 @@ def _check_evidence(tx: Tx) -> Iterator[Finding | str]:
         yield Finding("capture_blocks", str(lost[0]), "names a capture or a block that is not there")
 
 
-def _check_capture(capture: evidence.Capture, blocks: list[tuple[Any, ...]]) -> Iterator[str]:
+def _check_capture(capture: Capture, blocks: list[tuple[Any, ...]]) -> Iterator[str]:
     if [row[0] for row in blocks] != list(range(len(blocks))):
         yield "its blocks are not numbered 0, 1, 2 …"
     if sum(row[3] for row in blocks) != capture.size_bytes:

@@ -1,13 +1,16 @@
 """What a format is: how its sources are found, recognised and read. Formats are pure: no disk, no clock."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
-from agents_ledger.model.steps import Event
-from agents_ledger.model.story import Held
-from agents_ledger.model.writing import Native
+from agents_ledger.model.later import later
+
+if TYPE_CHECKING:
+    from agents_ledger.model.steps import Event
+    from agents_ledger.model.story import Held
+    from agents_ledger.model.writing import Native
 
 # lines: a file of JSON lines that grows at its end (also as .zst)
 # document: one file, replaced as a whole
@@ -52,10 +55,10 @@ class Source(Struct, frozen=True):
 class Reader(Protocol):
     """Turns records into events. A reader is a msgspec Struct of plain values: its fields are its whole state."""
 
-    def read(self, record: bytes, name: str) -> Iterable[Event]:
+    def read(self, record: bytes, name: str) -> "Iterable[Event]":
         """The events of one record: a line (without its end), or a file or row with its name."""
 
-    def end(self) -> Iterable[Event]:
+    def end(self) -> "Iterable[Event]":
         """What is known only when all records were read (documents, bundles, databases)."""
 
 
@@ -88,10 +91,10 @@ class Format(Struct, frozen=True):
     reader: Callable[[Source], Reader]
     roots: Callable[[Machine], Iterable[Root]]
     bundle: Callable[[str], str | None] = lambda _path: None  # the folder that a file of a bundle belongs to
-    tables: Tables | None = None
+    tables: Callable[[], Tables] | None = None  # of databases
     # what a record of lines holds besides the text that the ledger has: signatures, pictures
-    held: Callable[[bytes], Held] = lambda _record: Held()
+    held: "Callable[[bytes], Held]" = later("agents_ledger.model.story", "nothing_held")
     # how its sessions are written, for each agent that reads them
-    natives: Mapping[str, Native] = {}
+    natives: "Callable[[], Mapping[str, Native]]" = dict
     # of sources that change anywhere: whether a step of a session is one that `natives` wrote, by its id
     wrote: Callable[[str, str], bool] = lambda _session, _native_id: False

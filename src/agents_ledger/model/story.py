@@ -120,6 +120,11 @@ class Held(Struct, frozen=True):
     is_unsent: bool = False  # the agent never tells this to its model (an error of the API, a cancelled answer)
 
 
+def nothing_held(_record: bytes) -> Held:
+    """Of a format whose records hold nothing else."""
+    return Held()
+
+
 Reveal = Callable[[str, bytes], Held]  # format, record
 
 

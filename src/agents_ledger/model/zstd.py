@@ -7,6 +7,4 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdDecompressor, ZstdError, compress, decompress
 
-MAGIC = b"\x28\xb5\x2f\xfd"  # how everything packed begins
-
-__all__ = ["MAGIC", "ZstdDecompressor", "ZstdError", "compress", "decompress"]
+__all__ = ["ZstdDecompressor", "ZstdError", "compress", "decompress"]

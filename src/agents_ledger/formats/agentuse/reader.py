@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from agents_ledger.formats.agentuse.belonging import line_of
 from agents_ledger.formats.agentuse.calls import asked, children
 from agents_ledger.formats.agentuse.files import Contents, Message, count, is_small, mapping, moment, sort_files, text
 from agents_ledger.formats.agentuse.parts import Exchange
-from agents_ledger.formats.agentuse.places import line_of
 from agents_ledger.model.entries import Usage
 from agents_ledger.model.formats import Source
 from agents_ledger.model.steps import At, Closed, Event, Facts, Noted, Problem, Said, Spent

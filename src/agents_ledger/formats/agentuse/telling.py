@@ -210,3 +210,8 @@ NATIVE = Native(
     resume=lambda session, _file: ("agentuse", "run", "--session-id", session),
     again_folder=again,
 )
+
+
+def natives() -> dict[str, Native]:
+    """Who resumes what is written here."""
+    return {AGENT: NATIVE}

@@ -1,11 +1,14 @@
 """Claude Code's transcripts (1.0 to 2.1), those of its SDK, and what it notes about subagents."""
 
-from agents_ledger.formats.claude_code.finding import recognise, roots
-from agents_ledger.formats.claude_code.held import held
-from agents_ledger.formats.claude_code.opening import reader
-from agents_ledger.formats.claude_code.writing import AGENT, NATIVE
+from agents_ledger.formats.claude_code.homes import roots
 from agents_ledger.model.formats import Format
+from agents_ledger.model.later import later
 
-FORMAT = Format(name="claude-code", recognise=recognise, reader=reader, roots=roots, held=held, natives={AGENT: NATIVE})
-
-__all__ = ["FORMAT"]
+FORMAT = Format(
+    name="claude-code",
+    recognise=later(f"{__name__}.finding", "recognise"),
+    reader=later(f"{__name__}.opening", "reader"),
+    roots=roots,
+    held=later(f"{__name__}.held", "held"),
+    natives=later(f"{__name__}.writing", "natives"),
+)

@@ -1,38 +1,20 @@
-"""Where Claude Code keeps its sessions, and how its files are told from others."""
+"""How Claude Code's files are told from others."""
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 from msgspec import Raw, Struct
 
 from agents_ledger.formats.claude_code.lines import NOTHING
 from agents_ledger.formats.claude_code.states import OTHERS, SILENT, STATES
-from agents_ledger.model.formats import Kind, Machine, Root
+from agents_ledger.model.formats import Kind
 
-_PATTERN = r"^.*(\.jsonl|/agent-[^/]+\.meta\.json)$"
-_DESKTOP = r"^.*/\.claude/projects/.*(\.jsonl|/agent-[^/]+\.meta\.json)$"
 _LINES = 24  # of the head that are looked at
 _SURE, _LIKELY, _PERHAPS = 90, 70, 40
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _OWN = (SILENT | STATES | OTHERS) - {"session", "compaction", "result", "started", "summary"}
 _META = re.compile(rb'^\s*\{[^{}]*"agentType"\s*:[^{}]*\}\s*$')
 _CUT = (b'"parentUuid"', b'"isSidechain"')
-
-
-def roots(machine: Machine) -> Iterator[Root]:
-    """Its own folders, the one that the environment names, and those of the desktop program's agents."""
-    home = machine.home.rstrip("/\\")
-    configured = machine.environ.get("CLAUDE_CONFIG_DIR", "")
-    config = machine.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
-    folders = [part.strip() for part in configured.split(",") if part.strip()]
-    for folder in dict.fromkeys([*folders, f"{home}/.claude", f"{config}/claude"]):
-        yield Root(f"{folder.rstrip('/')}/projects", _PATTERN)
-    data = {
-        "darwin": f"{home}/Library/Application Support",
-        "win32": machine.environ.get("APPDATA") or f"{home}/AppData/Roaming",
-    }.get(machine.platform, config)
-    yield Root(f"{data}/Claude/local-agent-mode-sessions", _DESKTOP)
 
 
 def recognise(path: str, head: bytes) -> Kind | None:

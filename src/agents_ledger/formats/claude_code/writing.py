@@ -126,3 +126,8 @@ NATIVE = Native(
     anew=anew,
     resume=_resume,
 )
+
+
+def natives() -> dict[str, Native]:
+    """Who resumes what is written here."""
+    return {AGENT: NATIVE}

@@ -120,3 +120,8 @@ NATIVE = Native(
     anew=anew,
     resume=lambda session, _file: ("codex", "resume", session),
 )
+
+
+def natives() -> dict[str, Native]:
+    """Who resumes what is written here."""
+    return {AGENT: NATIVE}

@@ -1,13 +1,11 @@
-"""Where Cursor keeps sessions, and how its files are recognised."""
+"""How Cursor's files are recognised, and who reads which."""
 
 import re
-from collections.abc import Iterator
 
 from agents_ledger.formats.cursor.rows import RowsReader
 from agents_ledger.formats.cursor.store import StoreReader
-from agents_ledger.formats.cursor.tables import TABLES
 from agents_ledger.formats.cursor.transcript import TextReader, TranscriptReader
-from agents_ledger.model.formats import Format, Kind, Machine, Reader, Root, Source
+from agents_ledger.model.formats import Kind, Reader, Source
 from agents_ledger.model.texts import storable
 
 _SQLITE = b"SQLite format 3\0"
@@ -17,8 +15,6 @@ _STORE = re.compile(
 _LINE = re.compile(rb'\s*\{\s*"role":\s*"(?:user|assistant)",\s*"message":\s*\{\s*"content":\s*[\["]')
 _ENDED = re.compile(rb'\s*\{\s*"type":\s*"turn_ended",')
 _OTHERS = frozenset({"Code", "Code - Insiders", "VSCodium", "Windsurf", "Antigravity", "Trae", "Kiro", "Positron"})
-_DATABASES = r"User/(globalStorage|workspaceStorage/[^/]+)/state\.vscdb"
-_FILES = r"chats/[^/]+/[^/]+/store\.db|projects/[^/]+/agent-transcripts/.+\.(jsonl|txt)"
 _SURE, _LIKELY, _PERHAPS = 90, 80, 30
 _LATE = 80  # transcripts repeat what the databases say better
 
@@ -45,19 +41,6 @@ def reader(source: Source) -> Reader:
     return StoreReader(path) if source.kind == "store" else RowsReader(path)
 
 
-def roots(machine: Machine) -> Iterator[Root]:
-    """The editor's folder on each system, and the one that editor and command line share."""
-    home = machine.home
-    if machine.platform == "darwin":
-        settings = f"{home}/Library/Application Support"
-    elif machine.platform == "win32":
-        settings = machine.environ.get("APPDATA") or f"{home}/AppData/Roaming"
-    else:
-        settings = machine.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
-    yield from (Root(f"{settings}/{name}", _DATABASES) for name in ("Cursor", "Cursor Nightly"))
-    yield Root(machine.environ.get("CURSOR_CONFIG_DIR") or f"{home}/.cursor", _FILES)
-
-
 def _database(path: str, head: bytes) -> Kind | None:
     name = path.rpartition("/")[2]
     if _STORE.search(head) or (name == "store.db" and "/.cursor/chats/" in path):
@@ -67,6 +50,3 @@ def _database(path: str, head: bytes) -> Kind | None:
         return None
     kind = "workspace" if "/workspaceStorage/" in path or not ours else "global"
     return Kind(kind, "database", _SURE if ours else _LIKELY if "cursor" in path.lower() else _PERHAPS)
-
-
-FORMAT = Format(name="cursor", recognise=recognise, reader=reader, roots=roots, tables=TABLES)

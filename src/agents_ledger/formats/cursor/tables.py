@@ -134,3 +134,8 @@ TABLES = Tables(
     refers=refers,
     clean=clean,
 )
+
+
+def tables() -> Tables:
+    """All of this."""
+    return TABLES

@@ -1,5 +1,14 @@
 """pi's sessions and those of its descendants: clawdbot, moltbot, openclaw (files), nexus."""
 
-from agents_ledger.formats.pi.form import FORMAT
+from agents_ledger.formats.pi.places import roots
+from agents_ledger.model.formats import Format
+from agents_ledger.model.later import later
 
-__all__ = ["FORMAT"]
+FORMAT = Format(
+    name="pi",
+    recognise=later(f"{__name__}.recognise", "recognise"),
+    reader=later(f"{__name__}.reader", "reader"),
+    roots=roots,
+    held=later(f"{__name__}.held", "held"),
+    natives=later(f"{__name__}.writing", "natives"),
+)

@@ -195,3 +195,8 @@ OPENCLAW = Native(
     resume=lambda session, _file: ("openclaw", "agent", "--session-id", session),
     listed=_openclaw_listed,
 )
+
+
+def natives() -> dict[str, Native]:
+    """Who resumes what is written here."""
+    return {"pi": PI, "openclaw": OPENCLAW}

@@ -1,13 +1,9 @@
-"""The pi family as a format: transcripts, their archives and checkpoints, and the index beside them."""
+"""Who reads which file of the pi family: transcripts, their archives and checkpoints, and the index beside them."""
 
-from agents_ledger.formats.pi.held import held
 from agents_ledger.formats.pi.index import Index
 from agents_ledger.formats.pi.names import name_of, origin_of, persona_of
-from agents_ledger.formats.pi.places import roots
-from agents_ledger.formats.pi.recognise import recognise
 from agents_ledger.formats.pi.transcript import Transcript
-from agents_ledger.formats.pi.writing import OPENCLAW, PI
-from agents_ledger.model.formats import Format, Reader, Source
+from agents_ledger.model.formats import Reader, Source
 from agents_ledger.model.texts import storable
 
 
@@ -26,13 +22,3 @@ def reader(source: Source) -> Reader:
         persona=persona,
         archive=name.archive,
     )
-
-
-FORMAT = Format(
-    name="pi",
-    recognise=recognise,
-    reader=reader,
-    roots=roots,
-    held=held,
-    natives={"pi": PI, "openclaw": OPENCLAW},
-)

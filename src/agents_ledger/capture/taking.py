@@ -1,0 +1,303 @@
+"""Taking: changed sources go into the ledger, each in the way of its shape, and what waited for them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from agents_ledger.capture.databases import Groups, copied
+from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise, stamp
+from agents_ledger.capture.draft import label_for
+from agents_ledger.capture.files import SourceFile
+from agents_ledger.capture.links import link_children
+from agents_ledger.capture.operations import PutProblem
+from agents_ledger.capture.records import framed, unframed
+from agents_ledger.capture.source import Piece, Taken, Taker
+from agents_ledger.capture.summary import Progress, Summary
+from agents_ledger.capture.writer import Writer, step_key
+from agents_ledger.formats import formats
+from agents_ledger.ledger import Ledger, evidence
+from agents_ledger.ledger.evidence import BLOCK_BYTES
+from agents_ledger.model.captures import Capture
+from agents_ledger.model.formats import Format, Kind
+from agents_ledger.model.steps import Problem
+from agents_ledger.store import Tx
+
+_ROUNDS = 20  # of reading sources again that waited for others
+_LISTED = 1000  # files that no format knows
+
+
+class Work(Struct):
+    """A source that is to be read."""
+
+    found: Found
+    format: Format
+    kind: Kind
+    known: Capture | None
+
+
+class Taking:
+    """Reads sources into a ledger; what it learns about them goes into `known`, by path."""
+
+    def __init__(self, ledger: Ledger, known: dict[str, Capture] | None = None) -> None:
+        self.ledger = ledger
+        self.formats = {form.name: form for form in formats()}
+        self.writer = Writer(ledger)
+        self.writer.renumber()
+        self.taker = Taker(self.writer)
+        self._known = {} if known is None else known
+        self._bundles: dict[str, None] = {}  # folders in which something changed
+
+    def take_all(
+        self,
+        changed: Iterable[tuple[Found, Capture | None]],
+        gone: Iterable[Capture],
+        chosen: list[Format],
+        summary: Summary,
+        progress: Progress | None = None,
+    ) -> None:
+        """Everything that is new in some files, then what waited for it; and that others are gone."""
+        found = (self._recognised(file, chosen, known, summary) for file, known in changed)
+        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
+        self._take_all(work, summary, progress)
+        for capture in gone:
+            summary.gone += 1
+            capture.state = "gone"
+            self.taker.set_state(capture.id, "gone")
+        self.writer.flush()
+        if work:
+            self.read_awaiting()
+            self.writer.add(link_children)
+            self.writer.flush()
+        summary.problems = self.taker.problems + len(summary.unreadable)
+        self.taker.problems = 0
+
+    # what it is
+
+    def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
+        if not found.is_regular:
+            self._refuse(found.name, Problem("unreadable", "not a regular file"), summary)
+            return None
+        try:
+            with SourceFile(found.path) as file:
+                head = file.at(0, HEAD_BYTES)
+        except OSError as problem:
+            self._refuse(found.name, Problem("unreadable", problem.strerror or str(problem)), summary)
+            return None
+        claim = recognise(found, chosen, head)
+        if claim is None and found.format is not None:
+            claim = recognise(msgspec.structs.replace(found, format=None), self.formats.values(), head)
+            if claim is not None:
+                self._note(found.name, Problem("foreign-header", f"{claim[0].name}, in a place of {found.format.name}"))
+        if claim is None and known is not None and known.format in self.formats:
+            # it was one of ours: what it has become is kept
+            form = self.formats[known.format]
+            claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
+        if claim is None:
+            if len(summary.unrecognised) < _LISTED and found.size_bytes:
+                summary.unrecognised.append(found.name)
+                if found.format is not None:  # it lies where its agent keeps sessions
+                    self._note(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+            return None
+        return Work(found, *claim, known)
+
+    def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
+        summary.unreadable.append(path)
+        self._note(path, problem)
+
+    def _note(self, path: str, problem: Problem) -> None:
+        self.writer.add(PutProblem(path, -1, problem, None, self.ledger.env.now()))
+
+    # reading
+
+    def _take_all(self, work: list[Work], summary: Summary, progress: Progress | None) -> None:
+        total = sum(item.found.size_bytes for item in work)
+        done = 0
+        for item in work:
+            if progress:
+                progress(done, total, item.found.name)
+            try:
+                self._take(item, summary)
+            except (OSError, apsw.Error) as problem:
+                self._refuse(item.found.name, Problem("unreadable", str(problem)[:200]), summary)
+            done += item.found.size_bytes
+            if self.writer.is_full:
+                self.writer.flush()
+        for folder in self._bundles:
+            self.read_bundle(folder)
+        self._bundles.clear()
+        if progress:
+            progress(total, total, "")
+
+    def _take(self, item: Work, summary: Summary) -> None:
+        now = self.ledger.env.now()
+        found, form, kind = item.found, item.format, item.kind
+        taken: Taken | None
+        if kind.shape == "lines":
+            if kind.is_fallback and self._has_better(item):
+                taken = self.taker.document(found, form, kind.name, item.known, now, bundle=f"{found.name}#evidence")
+            else:
+                taken = self.taker.lines(found, form, kind.name, item.known, now)
+        elif kind.shape == "document":
+            taken = self.taker.document(found, form, kind.name, item.known, now)
+        elif kind.shape == "bundle":
+            folder = form.bundle(found.name) or str(Path(found.name).parent)
+            taken = self.taker.document(found, form, kind.name, item.known, now, bundle=folder)
+            if taken is not None:
+                self._bundles[folder] = None
+        else:
+            taken = self._take_database(item, summary)
+        if kind.shape != "database":
+            self._learn(taken, found)
+        self._count(taken, form, summary)
+
+    def _learn(self, taken: Taken | None, found: Found) -> None:
+        """What is known of a source from now on."""
+        if taken is not None:
+            self._known[taken.capture.path] = taken.capture
+        elif found.name in self._known:
+            self._known[found.name].modified_ns = found.modified_ns
+
+    def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
+        if taken is None:
+            summary.unchanged += 1
+            return
+        summary.new += taken.is_new
+        summary.grown += taken.has_grown
+        summary.rewritten += taken.was_rewritten
+        summary.bytes_read += taken.read_bytes
+        summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
+
+    def _has_better(self, item: Work) -> bool:
+        """Whether a session has a richer source than this copy of it."""
+        self.writer.flush()
+        label = f"{item.format.name}:{Path(item.found.name).name.partition('.')[0]}"
+        with self.ledger.database.read() as tx:
+            return any(row[3] != item.kind.name for row in tx.rows("captures_of_session", label=label))
+
+    def read_bundle(self, folder: str) -> None:
+        """Reads all files of a folder that belong together, as they are in the evidence."""
+        self.writer.flush()
+        with self.ledger.database.read() as tx:
+            rows = [Capture(*row) for row in tx.rows("captures_in", bundle=folder)]
+        if rows:
+            form = self.formats[rows[0].format]
+            start = len(folder) + 1
+            pieces = (self.piece(capture, capture.path[start:]) for capture in sorted(rows, key=lambda row: row.path))
+            self.taker.whole(min(rows, key=lambda row: row.id), form, pieces, folder)
+
+    def piece(self, capture: Capture, name: str) -> Piece:
+        """The whole of a capture, to be read at once."""
+        with self.ledger.database.read() as tx:
+            data = b"".join(evidence.read(tx, capture.id))
+        return capture.id, 0, len(data), name, data
+
+    def _take_database(self, item: Work, summary: Summary) -> Taken | None:
+        form, path = item.format, item.found.name
+        assert form.tables is not None, "a format with databases says how to look into them"  # noqa: S101
+        modified_ns = stamp(item.found)
+        changed: Taken | None = None
+        with copied(item.found.path) as connection:
+            groups = Groups(connection, form.tables())
+            for name in groups.names():
+                taken = self._take_group(item, f"{path}#{name}", framed(groups.rows(name)))
+                if taken is not None:
+                    changed = taken
+                    summary.bytes_read += taken.read_bytes
+        marker = item.known or Capture(
+            id=self.writer.capture_id(),
+            path=path,
+            format=form.name,
+            kind=item.kind.name,
+            shape="database",
+            bundle=None,
+            generation=1,
+            state="current",
+            size_bytes=0,
+            digest=b"",
+            modified_ns=modified_ns,
+            first_seen_at=self.ledger.env.now(),
+            seen_at=self.ledger.env.now(),
+            read_bytes=0,
+        )
+        marker.modified_ns = modified_ns
+        self._known[path] = marker
+        self.taker.put(marker)
+        return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
+
+    def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
+        blocks = list(_blocks(frames))
+        known = self._known.get(path)
+        taken = self.taker.group(path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
+        if taken is not None:
+            capture = self._known[path] = taken.capture
+            pieces = (
+                (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
+                for offset, length, row in unframed(blocks)
+            )
+            self.taker.whole(capture, item.format, pieces)
+        return taken
+
+    def read_awaiting(self) -> None:
+        """Reads again the sources that waited for something that has come meanwhile."""
+        tried: set[tuple[int, str]] = set()
+        for _ in range(_ROUNDS):
+            ready = [entry for entry in self._ready() if entry not in tried]
+            ready += [(capture_id, "") for capture_id in sorted(self.writer.to_read_again)]
+            self.writer.to_read_again.clear()
+            if not ready:
+                return
+            tried.update(ready)
+            for capture_id, _awaits in ready:
+                with self.ledger.database.read() as tx:
+                    row = tx.first("capture_by_id", id=capture_id)
+                if row is not None:
+                    self._read_again(Capture(*row))
+                    self.writer.flush()
+
+    def _read_again(self, capture: Capture) -> None:
+        """A source once more, from its evidence; rows of a database come whole each time that they change."""
+        form = self.formats[capture.format]
+        if capture.shape == "lines":
+            self.taker.from_evidence(capture, form, is_again=True)
+        elif capture.shape == "bundle" and capture.bundle is not None:
+            self.read_bundle(capture.bundle)
+        elif capture.shape == "document":
+            self.taker.whole(capture, form, [self.piece(capture, "")])
+
+    def _ready(self) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = []
+        with self.ledger.database.read() as tx:
+            for capture_id, awaits in tx.rows("awaiting"):
+                capture = Capture(*(tx.first("capture_by_id", id=capture_id) or ()))
+                if capture.shape != "lines" or capture.format not in self.formats:
+                    continue
+                for origin, session, native in msgspec.json.decode(awaits, type=list[tuple[str, str, str]]):
+                    if self._has_come(tx, capture, origin, session, native):
+                        found.append((capture_id, awaits))
+                        break
+        return found
+
+    def _has_come(self, tx: Tx, capture: Capture, origin: str, session: str, native: str) -> bool:
+        if native.startswith("session "):
+            return bool(tx.rows("captures_of_session", label=label_for(origin, native[8:])))
+        for row in tx.rows("steps_by_key", step_key=step_key(origin, session, native)):
+            state = tx.first("turn_state", id=row[0])
+            where = evidence.places(state[4]) if state is not None else []
+            if where and where[0][0] != capture.id:
+                return True
+        return False
+
+
+def _blocks(frames: Iterator[bytes]) -> Iterator[bytes]:
+    """Frames as blocks of evidence."""
+    rest = bytearray()
+    for frame in frames:
+        rest += frame
+        while len(rest) >= BLOCK_BYTES:
+            yield bytes(rest[:BLOCK_BYTES])
+            del rest[:BLOCK_BYTES]
+    if rest:
+        yield bytes(rest)

@@ -1,0 +1,73 @@
+"""What Codex's files look like, wherever they are."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from agents_ledger.formats.codex.items import TYPES
+from agents_ledger.model.formats import Kind
+
+_KINDS = frozenset(
+    ["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "token_usage_record"]
+)
+# as Codex writes it; also if the line (with the system prompt in it) is longer than what we may look at
+_ENVELOPE = re.compile(
+    rb'\s*\{\s*"timestamp":\s*"[^"]{10,40}",\s*(?:"ordinal":\s*\d+,\s*)?'
+    rb'"type":\s*"(session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)",'
+    rb'\s*"payload":\s*\{'
+)
+_NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
+_LINES = 20
+_LINE_BYTES = 32_768
+
+
+def recognise(path: str, head: bytes) -> Kind | None:
+    """What a file is, by its first lines; the name only makes us surer."""
+    known = 8 if _NAME.search(path) else 0
+    if found := _ENVELOPE.match(head):
+        return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
+    entries = list(_entries(head))
+    return _by_entries(entries, known) if entries else None
+
+
+def _by_entries(entries: list[dict[str, object]], known: int) -> Kind | None:
+    """The same for lines that were written in another way than Codex writes them, and for other files."""
+    first = entries[0]
+    kind = first.get("type") if isinstance(first.get("type"), str) else None
+    if kind in _KINDS and isinstance(first.get("payload"), dict):
+        return Kind("rollout", "lines", 80 + known)
+    if _is_bare(entries):
+        return Kind("rollout", "lines", 75 + known)
+    if known and kind in TYPES and "payload" not in first:
+        return Kind("rollout", "lines", 60)
+    if set(first) == {"id", "thread_name", "updated_at"}:
+        return Kind("index", "lines", 80, order=90)
+    if set(first) == {"session_id", "ts", "text"} and isinstance(first["ts"], int):
+        return Kind("history", "lines", 60, order=95)
+    return None
+
+
+def _is_bare(entries: list[dict[str, object]]) -> bool:
+    """A rollout from before September 2025: a header without type, then bare items and marks of state."""
+    first = entries[0]
+    if "type" in first or not isinstance(first.get("id"), str) or not {"timestamp", "instructions"} <= set(first):
+        return False
+    rest = entries[1:]
+    return all("record_type" in entry or entry.get("type") in tuple(TYPES) for entry in rest)
+
+
+def _entries(head: bytes) -> Iterator[dict[str, object]]:
+    """The objects of the first lines, up to the first line that is none."""
+    for line in head.split(b"\n", _LINES)[:_LINES]:
+        if not line.strip():
+            continue
+        if len(line) > _LINE_BYTES:
+            return
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return
+        if not isinstance(value, dict):
+            return
+        yield value
