@@ -120,14 +120,17 @@ def _against_ccusage(setup: Setup, corpus: Corpus, target: float) -> Iterator[Ro
         judge = [str(NODE), str(JUDGES["ccusage"].file), "claude", "daily", "--json", "--offline"]
         spent([*ldg, "sync"], environ)
         ours, theirs = _totals([*ldg, "stats", "--json"], environ), _ccusage_totals(judge, environ)
-        looked, told, whole = best(
-            setup.pick(5, 3),
+        looked, told, both, whole = best(
+            setup.pick(7, 3),
             lambda: spent([*ldg, "sync"], environ).wall_s,
             lambda: spent([*ldg, "stats"], environ).wall_s,
+            lambda: spent([*ldg, "stats", "--sync"], environ).wall_s,
             lambda: spent(judge, environ).wall_s,
         )
     mine = f"{ms(looked)} + {ms(told)}"
     yield at_least("stats", name, mine, f"{ms(whole)} ccusage", whole / (looked + told), target)
+    name = f"{corpus.name}: stats --sync, wall"
+    yield Row("stats", name, ms(both), f"{ms(whole)} ccusage", whole / both)
     yield Row(
         "stats", f"{corpus.name}: totals", _short(ours), f"{_short(theirs)} ccusage", target="equal", ok=ours == theirs
     )

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,15 @@ def test_tokens_and_cost_stand_in_columns(used: Ldg) -> None:
     assert "cost: list prices of genai-prices" in said
     assert "without a known price, and not in the cost: =cmd|x (7 tokens)" in said
     assert "total" in said
+
+
+def test_what_is_new_in_the_sessions_counts_if_it_is_to_be_taken_first(ldg: Ldg, home: Path) -> None:
+    assert (home / ".claude").is_dir()
+    before = ldg.json("stats")["total"]["calls"]
+    fresh = ldg.json("stats", "--sync")["total"]["calls"]
+    assert fresh > before
+    assert ldg.json("sync")["new_turns"] == 0
+    assert ldg.json("stats")["total"]["calls"] == fresh
 
 
 def test_json_and_csv_have_the_same_lines(used: Ldg) -> None:

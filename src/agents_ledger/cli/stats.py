@@ -16,6 +16,7 @@ from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import Shape, answer
 from agents_ledger.cli.stats_tables import print_contexts, print_files, print_tokens, print_tools, print_turns
 from agents_ledger.cli.terminal import clean
+from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.stats import DIMENSIONS, Report, Sums, contexts, tokens
 from agents_ledger.model.filters import Filters
 from agents_ledger.store import Database
@@ -56,9 +57,12 @@ def _dimensions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
 )
 @click.option("--utc", is_flag=True, help="Days begin at midnight in UTC, not here.")
 @click.option("--csv", "as_csv", is_flag=True, help="Answer with CSV, all lines of it.")
+@click.option("--sync", "is_fresh", is_flag=True, help="Take what is new in the agents' sessions first.")
 @filtered
 @door
-def stats(opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit: int, utc: bool, as_csv: bool) -> None:
+def stats(
+    opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit: int, utc: bool, as_csv: bool, is_fresh: bool
+) -> None:
     """What was used: tokens and cost by day (or --by others); tools, files, turns, contexts.
 
     Every call to a model counts once, however many sessions share or copy it. Cost is by list prices; models without
@@ -69,7 +73,7 @@ def stats(opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit:
     if by and what != "tokens":
         raise click.UsageError("--by is for tokens: leave it out")
     kept_in = Path(config.prices_file())
-    with opened.reading() as ledger:
+    with _opened(opened, is_fresh=is_fresh) as ledger:
         if what == "tokens":
             zone = UTC if utc else None
             report = tokens(ledger.database, filters, by=by or ("day",), zone=zone, prices_kept_in=kept_in)
@@ -77,6 +81,20 @@ def stats(opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit:
             return
         lines = _lines(ledger.database, filters, what, _ALL if as_csv or opened.as_json else limit)
     _tell(opened, what, lines, limit, as_csv=as_csv)
+
+
+def _opened(opened: Door, *, is_fresh: bool) -> Ledger:
+    if not is_fresh:
+        return opened.reading()
+    from agents_ledger.cli.sync import freshen  # noqa: PLC0415 - only here
+
+    ledger = opened.writing(create=True)
+    try:
+        freshen(opened, ledger)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
 
 
 def _tell_tokens(opened: Door, report: Report, limit: int, *, as_csv: bool) -> None:

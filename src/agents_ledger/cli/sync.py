@@ -19,6 +19,7 @@ from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer, summary
 from agents_ledger.cli.words import number, plural, size
 from agents_ledger.formats import formats
+from agents_ledger.ledger import Ledger
 from agents_ledger.model.times import now_ms
 
 _NAMED = 5  # sessions or files in one sentence
@@ -84,6 +85,12 @@ def sync(
         if not asked.is_following:
             click.echo(f"ldg: interrupted; what was read is kept, `{opened.ldg} sync` goes on from there", err=True)
         click.get_current_context().exit(INTERRUPTED)
+
+
+def freshen(opened: Door, ledger: Ledger) -> Summary:
+    """The same for another command, silently: one round over the agents' own places."""
+    _collect_seldom()
+    return _round(opened, Sync(ledger, config.machine()), Asked((), ()))
 
 
 def _collect_seldom() -> None:
