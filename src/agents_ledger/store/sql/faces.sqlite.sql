@@ -15,7 +15,7 @@ CREATE VIEW face_sessions AS
 SELECT i.id, s.label, i.segment_id, coalesce(s.origin, 'ledger') AS source, s.created_at, s.updated_at, s.is_subagent,
     s.parent_session_label, s.spawn_tool_call_id, s.task_description, s.task_status, d.parent_call, d.task,
     d.task_status AS told_status, d.title, d.channel, d.extra, h.id AS head_id, h.parent_turn_id, h.model,
-    h.depth, h.completed_at,
+    h.depth, h.messages_before, h.completed_at,
     h.tool_call_count > 0 OR coalesce(h.tools_available, '[]') <> '[]' AS has_tools,
     coalesce(d.project, h.workspace_path) AS workspace_path,
     rtrim(replace(coalesce(d.project, h.workspace_path), '\', '/'), '/') AS folder
@@ -30,11 +30,14 @@ SELECT s.id, s.source,
         s.extra ->> '$.entry.model', s.extra ->> '$.modelConfig.modelName') AS model,
     substr(s.folder, length(rtrim(s.folder, replace(s.folder, '/', ''))) + 1) AS project,
     s.created_at,
-    coalesce((SELECT t.messages_before
+    CASE WHEN EXISTS (SELECT 1 FROM leases l WHERE l.session_label = s.label)
+        THEN coalesce((SELECT t.messages_before
             + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = t.id), 0)
         FROM turns t WHERE t.segment_id = s.segment_id AND t.depth = coalesce(s.depth, 0) + EXISTS (
             SELECT 1 FROM leases l JOIN turns v ON v.id = l.turn_id
             WHERE l.session_label = s.label AND v.segment_id = s.segment_id AND v.depth = coalesce(s.depth, 0) + 1)), 0)
+        ELSE coalesce(s.messages_before
+            + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = s.head_id), 0), 0) END
         AS message_count,
     parent.id AS parent_session_id,
     coalesce((SELECT coalesce(m.native_id, m.id) FROM messages m WHERE m.id = c.message_id),
