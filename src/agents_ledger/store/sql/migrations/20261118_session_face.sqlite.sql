@@ -1,4 +1,5 @@
--- How many messages a session has is asked of its head alone, unless something is being written there.
+-- A session is told faster: its messages are counted at its head, unless something is being written there, and a
+-- folder is made plain only where it is not.
 
 DROP VIEW agent_sessions;
 DROP VIEW face_sessions;
@@ -21,7 +22,10 @@ CREATE VIEW agent_sessions AS
 SELECT s.id, s.source,
     coalesce(s.model, (SELECT t.model FROM turns t WHERE t.id = s.parent_turn_id),
         s.extra ->> '$.entry.model', s.extra ->> '$.modelConfig.modelName') AS model,
-    substr(s.folder, length(rtrim(s.folder, replace(s.folder, '/', ''))) + 1) AS project,
+    CASE WHEN substr(s.workspace_path, -1) = '/' OR instr(s.workspace_path, '\')
+        THEN substr(s.folder, length(rtrim(s.folder, replace(s.folder, '/', ''))) + 1)
+        ELSE substr(s.workspace_path, length(rtrim(s.workspace_path, replace(s.workspace_path, '/', ''))) + 1) END
+        AS project,
     s.created_at,
     CASE WHEN EXISTS (SELECT 1 FROM leases l WHERE l.session_label = s.label)
         THEN coalesce((SELECT t.messages_before
