@@ -330,7 +330,8 @@ class SqliteDatabase(Database):
             "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"
         )
         if readonly:
-            connection.execute("PRAGMA query_only=ON")
+            # a search and the next page of it want the same pages: twice as fast with 8 MB as with the usual 2
+            connection.execute("PRAGMA query_only=ON; PRAGMA cache_size=-8192")
             sqlite_rank.register(connection)
         else:
             # the writer's cache holds a batch: pages that do not fit are written twice
