@@ -5,9 +5,10 @@ from pathlib import PurePath
 
 import msgspec
 
-from agents_ledger.capture.assemble import ROOT, Assembler
+from agents_ledger.capture.assemble import Assembler
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
+from agents_ledger.capture.lanes import ROOT
 from agents_ledger.capture.operations import Alias, Point, Remember, Retract, RetractOne
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.summing_up import place_summary

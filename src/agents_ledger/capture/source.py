@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.capture.assemble import LaneState
 from agents_ledger.capture.beginnings import Beginnings
 from agents_ledger.capture.discover import Found, is_packed
 from agents_ledger.capture.files import SourceFile
+from agents_ledger.capture.lanes import LaneState
 from agents_ledger.capture.operations import (
     Belongs,
     Forget,
