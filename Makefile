@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# modules are compiled once, not by each of a hundred processes that the tests start
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test check oracles golden tour bench bench-large soak docs clean
 
@@ -56,6 +58,7 @@ docs: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench oracles -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,8 @@
 """Fixtures: every ledger test runs on SQLite and on PostgreSQL."""
 
+import gc
 import shutil
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -10,6 +12,17 @@ import pytest
 from agents_ledger import Ledger
 from tests.support.databases import PostgresServer, empty_file, postgres_server
 from tests.support.places import new_folder
+
+
+def pytest_configure() -> None:
+    """Children can be interrupted, also where a shell has started all this in the background and ignores Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: nobody needs to look through them for garbage again and again."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

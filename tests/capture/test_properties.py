@@ -3,13 +3,16 @@
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture.rebuild import rebuild
+from agents_ledger.capture.sync import Summary
 from agents_ledger.ledger import evidence
 from tests.capture.cuts import cuts, growth
 from tests.capture.folders import (
@@ -28,6 +31,7 @@ from tests.capture.folders import (
     write,
 )
 from tests.support.databases import PostgresServer
+from tests.support.places import new_folder
 
 _CUTS = int(os.environ.get("CUTS", "6"))  # for each file
 _GROWN_LINES = 60  # a file that grows line by line has no more than so many
@@ -66,39 +70,65 @@ OTHER_SEALS = {
 @pytest.fixture(autouse=True)
 def _known_gap(request: pytest.FixtureRequest) -> None:
     """Expects what is known not to hold to fail: whoever mends it must take it off the list."""
-    case = request.node.callspec.params.get("source") or request.node.callspec.params.get("form")
+    case = request.node.callspec.params.get("captured") or request.node.callspec.params.get("form")
     reason = GAPS.get((request.node.originalname, case))
     if reason is not None:
         request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
-@pytest.fixture(params=names())
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A copy of a golden folder's source."""
-    return copy(Case(GOLDEN / request.param).source, tmp_path / "source")
+class Captured(NamedTuple):
+    """A golden folder's source at a place of its own, and what was made of it at once."""
+
+    origin: Path
+    source: Path
+    file: Path
+    summary: Summary
+    said: str
+
+
+@pytest.fixture(params=names(), scope="module")
+def captured(request: pytest.FixtureRequest) -> Iterator[Captured]:
+    """A golden folder, captured once for all tests of it."""
+    origin = Case(GOLDEN / request.param).source
+    with new_folder() as folder:
+        source = copy(origin, folder / "source")
+        with opened(folder / "whole.db") as ledger:
+            summary, said = sync(ledger, source), said_by(ledger)
+        yield Captured(origin, source, folder / "whole.db", summary, said)
 
 
 @pytest.fixture
-def whole(source: Path, tmp_path: Path) -> str:
+def source(captured: Captured) -> Path:
+    """Its source, whatever the test before has done to it."""
+    shutil.rmtree(captured.source, ignore_errors=True)
+    return copy(captured.origin, captured.source)
+
+
+@pytest.fixture
+def ledger(captured: Captured, source: Path, tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger that has captured it."""
+    shutil.copyfile(captured.file, tmp_path / "ledger.db")
+    with Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}") as again:
+        yield again
+
+
+@pytest.fixture
+def whole(captured: Captured) -> str:
     """The digest of everything read at once."""
-    with opened(tmp_path / "whole.db") as ledger:
-        sync(ledger, source)
-        return said_by(ledger)
+    return captured.said
 
 
-def test_second_sync_adds_nothing(source: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "ledger.db") as ledger:
-        first = sync(ledger, source)
-        before = counts(ledger)
-        again = sync(ledger, source)
-        assert counts(ledger) == before
-        assert (again.new, again.grown, again.rewritten, again.gone, again.new_turns) == (0, 0, 0, 0, 0)
-        assert again.unchanged == first.found - len(first.unrecognised)
-        for path in files_below(source):
-            path.touch()  # a time is not a change
-        sync(ledger, source)
-        assert counts(ledger) == before
-        assert_sound(ledger)
+def test_second_sync_adds_nothing(captured: Captured, ledger: Ledger, source: Path) -> None:
+    before = counts(ledger)
+    again = sync(ledger, source)
+    assert counts(ledger) == before
+    assert (again.new, again.grown, again.rewritten, again.gone, again.new_turns) == (0, 0, 0, 0, 0)
+    assert again.unchanged == captured.summary.found - len(captured.summary.unrecognised)
+    for path in files_below(source):
+        path.touch()  # a time is not a change
+    sync(ledger, source)
+    assert counts(ledger) == before
+    assert_sound(ledger)
 
 
 def test_cut_anywhere_and_read_in_two_pieces_is_the_same(source: Path, whole: str, tmp_path: Path) -> None:
@@ -137,7 +167,7 @@ def test_growing_line_by_line_is_the_same(
         with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
             was = {row["id"]: row for row in _seals(ledger) if row["turn_hash"]}
             others = [row for row in _seals(rebuilt) if row["turn_hash"] and was.get(row["id"], row) != row]
-        assert bool(others) == (request.node.callspec.params["source"] in OTHER_SEALS), "the seals of what grew"
+        assert bool(others) == (request.node.callspec.params["captured"] in OTHER_SEALS), "the seals of what grew"
 
 
 def test_any_order_of_files_is_the_same(source: Path, whole: str, tmp_path: Path) -> None:
@@ -171,28 +201,24 @@ def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
             assert said_by(ledger) == whole, order
 
 
-def test_every_byte_is_kept(source: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "ledger.db") as ledger:
-        summary = sync(ledger, source)
-        kept = _kept(ledger)
+def test_every_byte_is_kept(captured: Captured, ledger: Ledger, source: Path) -> None:
+    kept = _kept(ledger)
     for path in files_below(source):
-        if str(path) not in summary.unrecognised and not _is_database(path):
+        if str(path) not in captured.summary.unrecognised and not _is_database(path):
             assert kept[str(path)] == path.read_bytes(), path
 
 
-def test_rows_say_where_they_were_read(source: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "ledger.db") as ledger:
-        sync(ledger, source)
-        captures = {row["id"]: row for row in rows(ledger, "SELECT id, path, shape, size_bytes FROM captures")}
-        with ledger.database.read() as tx:
-            data: dict[object, bytes] = {number: b"".join(evidence.read(tx, int(str(number)))) for number in captures}
-        for table, texts in (
-            ("turns", ()),
-            ("messages", ("content", "thinking")),
-            ("tool_calls", ()),
-        ):
-            for row in rows(ledger, f"SELECT * FROM {table}"):  # noqa: S608 - the tables above
-                _assert_read_from(row, captures, data, texts)
+def test_rows_say_where_they_were_read(ledger: Ledger) -> None:
+    captures = {row["id"]: row for row in rows(ledger, "SELECT id, path, shape, size_bytes FROM captures")}
+    with ledger.database.read() as tx:
+        data: dict[object, bytes] = {number: b"".join(evidence.read(tx, int(str(number)))) for number in captures}
+    for table, texts in (
+        ("turns", ()),
+        ("messages", ("content", "thinking")),
+        ("tool_calls", ()),
+    ):
+        for row in rows(ledger, f"SELECT * FROM {table}"):  # noqa: S608 - the tables above
+            _assert_read_from(row, captures, data, texts)
 
 
 def _assert_read_from(
@@ -234,15 +260,13 @@ def _is_database(path: Path) -> bool:
     return path.read_bytes()[:6] == b"SQLite"
 
 
-def test_rebuilt_from_evidence_alone_is_the_same(source: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "ledger.db") as ledger:
-        sync(ledger, source)
-        shutil.rmtree(source)
-        report = rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
-        assert report.same
-        with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
-            assert said_by(rebuilt) == said_by(ledger)
-            assert _seals(rebuilt) == _seals(ledger)
+def test_rebuilt_from_evidence_alone_is_the_same(ledger: Ledger, source: Path, whole: str, tmp_path: Path) -> None:
+    shutil.rmtree(source)
+    report = rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
+    assert report.same
+    with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+        assert said_by(rebuilt) == said_by(ledger) == whole
+        assert _seals(rebuilt) == _seals(ledger)
 
 
 def _seals(ledger: Ledger) -> list[dict[str, object]]:

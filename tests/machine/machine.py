@@ -56,8 +56,14 @@ class LedgerMachine(RuleBasedStateMachine):
         try:
             checks.thorough(self.ledger, self.model, self.frozen)
         finally:
+            for turn in self.live.values():
+                self.ledger.unwatch(turn)
             self.live.clear()
-            self.ledger.database.close()
+            self.close_ledger()
+
+    def close_ledger(self) -> None:
+        """Gives back what `open_ledger` took."""
+        self.ledger.database.close()
 
     # the rules: growing the tree
 

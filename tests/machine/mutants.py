@@ -1,11 +1,9 @@
 # ruff: noqa: E501 - the pieces of code stand as they are
 """Faults that a test plants into a copy of the real code: the state machine must find each of them.
 
-`python -m tests.machine.mutants FOLDER` runs the machine against the package in FOLDER and exits with 1 when it
-finds a difference.
+`main` runs the machine against a package in a folder, and gives 1 when it finds a difference.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -211,7 +209,3 @@ def main(folder: Path) -> int:
             print(f"{type(found).__name__}: {found}")  # noqa: T201 - for whoever looks why
             return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from agents_ledger import Env, Ledger
+from agents_ledger.ledger.opening import opened
 from tests.machine.compactions import CompactingMachine
 from tests.machine.machine import LedgerMachine
 from tests.support.databases import PostgresServer
@@ -52,16 +53,23 @@ def sqlite_machine(folder: Path) -> type[LedgerMachine]:
 
 
 def postgres_machine(url: str) -> type[LedgerMachine]:
-    """The machine on one PostgreSQL database, which is emptied before each history."""
+    """The machine on one PostgreSQL database, which is emptied before each history.
+
+    Its connections stay: a server that has to plan everything anew for each history would take most of the time.
+    """
     admin = psycopg.connect(url, autocommit=True)
     admin.execute("SET session_replication_role = replica")  # the guards would refuse to forget
+    database = opened(url, readonly=False, create=True)
 
     class PostgresMachine(CompactingMachine):
         @staticmethod
         def open_ledger(env: Env) -> Ledger:
             admin.execute(_FORGET.encode())
             admin.execute("UPDATE ledger_facts SET value = '0' WHERE name = 'searchable_through'")
-            return Ledger.open(url, env=env)
+            return Ledger(database, env)
+
+        def close_ledger(self) -> None:
+            """Nothing to give back."""
 
     return PostgresMachine
 

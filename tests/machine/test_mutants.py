@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,23 +22,32 @@ def copy_of_the_package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.machine.mutants", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Callable[[Path], int]]:
+    """Gives 1 if the state machine finds a difference in a folder's package (see tests/machine/judge.py)."""
+    command = [sys.executable, "-m", "tests.machine.judge"]
+    environ = {**os.environ, "PYTHONHASHSEED": "0"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        questions, answers = running.stdin, running.stdout
+        assert questions is not None
+        assert answers is not None
+
+        def ask(folder: Path) -> int:
+            print(folder, file=questions, flush=True)
+            return int(answers.readline())
+
+        yield ask
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_state_machine_finds(mutant: Mutant, copy_of_the_package: Path) -> None:
+def test_the_state_machine_finds(mutant: Mutant, copy_of_the_package: Path, judge: Callable[[Path], int]) -> None:
     file = copy_of_the_package / "agents_ledger" / mutant.file
     text = file.read_text("utf-8")
     assert text.count(mutant.old) == 1, "the code has changed: plant the fault anew"
     file.write_text(text.replace(mutant.old, mutant.new), "utf-8")
-    done = run(copy_of_the_package)
-    assert done.returncode == 1, f"not found:\n{done.stdout}\n{done.stderr}"
-    assert ": " in done.stdout
+    code = judge(copy_of_the_package)
+    said = (copy_of_the_package / "said").read_text("utf-8")
+    assert code == 1, f"not found:\n{said}"
+    assert ": " in said

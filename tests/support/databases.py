@@ -44,7 +44,7 @@ class PostgresServer:
     def new_url(self) -> str:
         """The URL of a new, empty ledger."""
         name = f"{self._prefix}_{next(self._numbers)}"
-        self._admin.execute(f"CREATE DATABASE {name} TEMPLATE {self._template} STRATEGY wal_log")
+        self._admin.execute(f"CREATE DATABASE {name} TEMPLATE {self._template} STRATEGY file_copy")
         return self.url_of(name)
 
     def bare_url(self) -> str:
@@ -81,7 +81,7 @@ def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
             url = str(running.get_uri())
             if not durable:
                 with psycopg.connect(url, autocommit=True) as admin:
-                    for setting in ("fsync", "full_page_writes"):
+                    for setting in ("fsync", "full_page_writes", "autovacuum", "jit"):
                         admin.execute(f"ALTER SYSTEM SET {setting} = off")
                     admin.execute("SELECT pg_reload_conf()")
             server = PostgresServer(url)

@@ -1,5 +1,6 @@
 """Migrations: applied once, in order, each in the transaction that records its name and checksum."""
 
+from functools import cache
 from hashlib import sha256
 from typing import NamedTuple, cast
 
@@ -23,12 +24,13 @@ class Migration(NamedTuple):
     checksum: str
 
 
-def migrations(dialect: Dialect) -> list[Migration]:
+@cache
+def migrations(dialect: Dialect) -> tuple[Migration, ...]:
     """All steps that this version knows, in order."""
     folder = sql_folder().joinpath("migrations")
     names = sorted({entry.name.split(".")[0] for entry in folder.iterdir() if entry.name.endswith(".sql")})
     scripts = [(name, schema_script(name, dialect, folder)) for name in names]
-    return [Migration(name, text, _checksum(text)) for name, text in scripts]
+    return tuple(Migration(name, text, _checksum(text)) for name, text in scripts)
 
 
 def _checksum(script: str) -> str:
@@ -41,7 +43,7 @@ def pending(database: Database) -> list[Migration]:
     known = migrations(cast("Dialect", database.dialect))
     tables = database.tables()
     if not tables:
-        return known
+        return list(known)
     if "ledger_migrations" not in tables:
         raise NotALedger(
             f"{database.url} holds other tables ({', '.join(sorted(tables)[:4])}): name an empty database instead"

@@ -37,6 +37,13 @@ T = TypeVar("T")
 # without races. Threads of one process share commits, so this costs little.
 _WRITER_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/agents-ledger', 0))"
 _IDLE_READERS = 8
+_PREPARED = 1000  # more than there are statements: none is parsed again because another one came
+# One question for all of it. The faces' own names (agent_sessions, events …) are found after the ledger's; to compile
+# a plan takes longer than any of ours runs.
+_SESSION = (
+    "SET synchronous_commit = on; SET jit = off; "
+    "SELECT set_config('search_path', current_setting('search_path') || ', mnemonic, events', FALSE)"
+)
 
 
 class PostgresTx(Tx):
@@ -276,13 +283,9 @@ class PostgresDatabase(Database):
 
     def _connect(self) -> "psycopg.Connection[Row]":
         with self._translated():
-            connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=15)
-            connection.execute("SET client_encoding = 'UTF8'")
-            connection.execute("SET synchronous_commit = on")
-            # the faces' own names (agent_sessions, events …) are found after the ledger's
-            connection.execute(
-                "SELECT set_config('search_path', current_setting('search_path') || ', mnemonic, events', FALSE)"
-            )
+            connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=15, client_encoding="UTF8")
+            connection.prepared_max = _PREPARED
+            connection.execute(_SESSION)
             return connection
 
     @contextmanager
