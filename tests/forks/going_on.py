@@ -10,6 +10,7 @@ from agents_ledger.formats.agentuse import writing
 from agents_ledger.model.ids import derived
 
 _TIME = "2026-11-20T10:00:00.000Z"
+SETUP = "d04923d38bb0f6017037e74183378ef4"  # what Gemini CLI calls the words with which it sets up a session
 _USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": {"total": 0}}
 
 
@@ -20,9 +21,8 @@ def go_on(made: Made, question: str, tick: int = 1) -> None:
         _agentuse(made, question, 1_795_000_000_000 + tick * 1000)
         return
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    added = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi, "qwen": _qwen}[made.agent](
-        made, lines, question
-    )
+    agents = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi, "qwen": _qwen, "gemini": _gemini}
+    added = agents[made.agent](made, lines, question)
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)
     os.utime(path, (1_795_000_000 + tick, 1_795_000_000 + tick))
@@ -62,6 +62,35 @@ def _qwen(made: Made, lines: list[Any], question: str) -> list[Any]:
         place = {"uuid": name, "parentUuid": parent, "sessionId": made.agent_session, "timestamp": _TIME, "type": kind}
         added.append({**place, "cwd": made.folder, "message": {"role": role, "parts": [{"text": words}]}})
     return added
+
+
+def _gemini(_made: Made, lines: list[Any], question: str) -> list[Any]:
+    """Resumed by its id: the list is set anew, then the question comes, and the answer in two states."""
+    setup = {"id": SETUP, "timestamp": _TIME, "type": "user", "content": [_part("<session_context>\nhere")]}
+    history = [setup, *(line for line in lines if line.get("type") in ("user", "gemini"))]
+    asked, answered = (f"{len(lines):08d}-{name}-{abs(hash(question))}" for name in ("asked", "answered"))
+    answer = {"id": answered, "timestamp": _TIME, "type": "gemini", "content": f"To {question}", "thoughts": []}
+    return [
+        {"$set": {"messages": history, "lastUpdated": _TIME}},
+        {"id": asked, "timestamp": _TIME, "type": "user", "content": [_part(question)]},
+        answer,
+        {**answer, "tokens": {"input": 5, "output": 1, "cached": 2, "thoughts": 0, "tool": 0, "total": 6}},
+    ]
+
+
+def import_gemini(made: Made, session: str) -> Path:
+    """What `--session-file` does: a copy of the messages under another id, in another file."""
+    lines = [json.loads(line) for line in Path(made.path).read_text(encoding="utf-8").splitlines()]
+    told = {"id": "import-1", "timestamp": _TIME, "type": "info", "content": f"Imported session from {made.path}"}
+    header = {**lines[0], "sessionId": session, "startTime": _TIME}
+    path = Path(made.path).with_name(f"session-1-{session[:8]}.jsonl")
+    copies = [line for line in lines if "id" in line]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, told, *copies)), encoding="utf-8")
+    return path
+
+
+def _part(text: str) -> dict[str, str]:
+    return {"text": text}
 
 
 def _codex(_made: Made, _lines: list[Any], question: str) -> list[Any]:

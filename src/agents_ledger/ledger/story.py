@@ -8,7 +8,7 @@ import msgspec
 from agents_ledger.ledger import compact, context
 from agents_ledger.ledger.context import ContextTurn
 from agents_ledger.ledger.evidence import Slices, places
-from agents_ledger.ledger.records import read_turn
+from agents_ledger.ledger.records import read_record, read_turn
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.story import (
     Block,
@@ -113,7 +113,8 @@ class Teller:
         """The context that the agent wrote down; its summary is the story's own."""
         turn = read_turn(self._tx, compaction.turn_id)
         held = [each.context for each in self._held(turn.evidence) if each.context is not None]
-        for told in held[0] if held else _plainly(compaction):
+        replaced = list(held[0] if held else _plainly(compaction))
+        for told in [*replaced, *self._late(turn, replaced)]:
             said = "\n".join(block.text for block in told.blocks if isinstance(block, Text))
             if not (compaction.summary and compaction.summary in said):
                 yield Entry(
@@ -125,6 +126,15 @@ class Teller:
                     is_injected=told.is_injected,
                     is_kept=True,
                 )
+
+    def _late(self, turn: TurnRow, replaced: list[Told]) -> Iterator[Told]:
+        """What came of the last calls of such a context, if it came behind it: a compaction inside a turn."""
+        blocks = [block for told in replaced[-1:] for block in told.blocks]
+        asked = {block.id for block in blocks if isinstance(block, Call)}
+        if asked and turn.parent_turn_id is not None:
+            for call in read_record(self._tx, turn.parent_turn_id).calls:
+                if call.native_id in asked:
+                    yield Told("tool", (_result(call, self._held(call.evidence)),))
 
     def _held(self, evidence: str | None) -> list[Held]:
         if self._reveal is None:

@@ -93,5 +93,6 @@ class Format(Struct, frozen=True):
     held: Callable[[bytes], Held] = lambda _record: Held()
     # how its sessions are written, for each agent that reads them
     natives: Mapping[str, Native] = {}
-    # of sources that change anywhere: whether a step of a session is one that `natives` wrote, by its id
-    wrote: Callable[[str, str], bool] = lambda _session, _native_id: False
+    # of sources that do not begin with the very bytes of a fork: the session that a step was written for, by the one in
+    # which it stands and by its id; None if it was not written from here
+    wrote: Callable[[str, str], str | None] | None = None
