@@ -24,8 +24,9 @@ SOURCES = {
     "openclaw": ("pi/openclaw", "openclaw:"),
     "qwen": ("qwen/compression", "qwen:"),
     "gemini": ("gemini/tools-resumed-and-compressed", "gemini:"),
+    "opencode": ("opencode/compaction", "opencode:"),
 }
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen", "gemini")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen", "gemini", "opencode")
 
 
 class Home:
@@ -49,7 +50,8 @@ class Home:
     def files(self) -> dict[str, tuple[bytes, bytes]]:
         """The original's files: what they are, and what of them is in evidence."""
         captured = {capture.path: capture.id for capture in captures_of(self.ledger, self.label)}
-        return {path: (Path(path).read_bytes(), self._kept(number)) for path, number in captured.items()}
+        files = {path: path.partition(".db#")[0] + (".db" if ".db#" in path else "") for path in captured}
+        return {path: (Path(files[path]).read_bytes(), self._kept(number)) for path, number in captured.items()}
 
     def _kept(self, capture_id: int) -> bytes:
         with self.ledger.database.read() as tx:

@@ -7,7 +7,7 @@ import msgspec
 
 from agents_ledger.ledger import compact, context
 from agents_ledger.ledger.context import ContextTurn
-from agents_ledger.ledger.evidence import Slices, places
+from agents_ledger.ledger.evidence import Slices, places, row_in
 from agents_ledger.ledger.records import read_record, read_turn
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.story import (
@@ -67,7 +67,7 @@ class Teller:
         self._reveal = reveal
         self._is_whole = is_whole  # also what the agent does not tell its model
         self._slices = Slices(tx)
-        self._formats: dict[int, str | None] = {}
+        self._formats: dict[int, tuple[str | None, str]] = {}
 
     def entries(self, turn: TurnRow, compaction: CompactionRow | None) -> Iterator[Entry]:
         """The entries up to a turn, as far as its newest compaction left them."""
@@ -141,17 +141,19 @@ class Teller:
             return []
         found = []
         for capture_id, offset, length in places(evidence):
-            form = self._format(capture_id)
+            form, shape = self._format(capture_id)
             if form is not None:
-                found.append(self._reveal(form, self._slices.at(capture_id, offset, length)))
+                data = self._slices.at(capture_id, offset, length)
+                found.append(self._reveal(form, data if shape != "database" else row_in(data)))
         return found
 
-    def _format(self, capture_id: int) -> str | None:
+    def _format(self, capture_id: int) -> tuple[str | None, str]:
+        """Who reads the records of a capture, if they stand in it by themselves, and what shape it has."""
         if capture_id not in self._formats:
             row = self._tx.first("capture_by_id", id=capture_id)
-            # (rows of a database stand in frames, files of a bundle by themselves, packed lines nowhere)
-            is_plain = row is not None and row[4] == "lines" and not self._slices.is_packed(capture_id)
-            self._formats[capture_id] = str(row[2]) if row is not None and is_plain else None
+            # (a document is one record, packed lines stand nowhere)
+            is_plain = row is not None and row[4] != "document" and not self._slices.is_packed(capture_id)
+            self._formats[capture_id] = (str(row[2]), str(row[4])) if row is not None and is_plain else (None, "")
         return self._formats[capture_id]
 
 

@@ -39,6 +39,7 @@ class Kind(Struct, frozen=True):
     score: int = 50  # when several formats claim a file, the surest one has it
     order: int = 50  # small ones are read first (archives before what continues them)
     is_fallback: bool = False  # a poorer copy: read only where the session has no other source
+    group: str = ""  # of a bundle, where its folder holds several: the one that the file belongs to
 
 
 class Source(Struct, frozen=True):
@@ -67,6 +68,15 @@ class Row(Struct, frozen=True):
     value: bytes
 
 
+class Owned(Struct, frozen=True):
+    """A table whose rows name their group in a column. Their value is some columns as a JSON object, then the data."""
+
+    key: str
+    owner: str  # the column that names the group
+    columns: tuple[str, ...]  # small ones; those that a database does not have are left out
+    data: str  # the column that holds the most: its bytes as they are, behind a line end
+
+
 class Tables(Struct, frozen=True):
     """How a format looks into a database: which rows it takes, and which belong together."""
 
@@ -78,6 +88,8 @@ class Tables(Struct, frozen=True):
     refers: Callable[[str, str, bytes], Iterable[tuple[str, str]]] = lambda _table, _key, _value: ()
     # a value without the secrets that stand inside it: these are not even kept as evidence
     clean: Callable[[str, str, bytes], bytes] = lambda _table, _key, value: value
+    # tables whose rows say themselves to which group they belong
+    owned: Mapping[str, Owned] = {}
 
 
 class Format(Struct, frozen=True):
