@@ -40,8 +40,8 @@ SUMMARY = "FAKE SUMMARY"
 _ROUTES = {"/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses"}
 _ROUTES |= {":streamGenerateContent": "gemini"}
 _TOOLS = {
-    "shell": ("Bash", "bash", "exec_command", "shell_command", "shell"),
-    "read": ("Read", "read"),
+    "shell": ("Bash", "bash", "exec_command", "shell_command", "shell", "run_shell_command"),
+    "read": ("Read", "read", "read_file"),
     "task": ("Agent", "Task", "spawn_agent"),
 }
 _ARGUMENTS = {"shell": ("command", "cmd"), "read": ("file_path", "path"), "task": ("prompt", "message")}

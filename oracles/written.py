@@ -92,15 +92,19 @@ class OpenCode(LiveAgent):
 
 
 class Gemini(LiveAgent):
-    """Gemini CLI; a session's file is taken in under another id."""
+    """Gemini CLI; a session's file is taken in under another id, and then goes on under that."""
 
     judge = "gemini"
     is_named_by_file = True
 
     @property
     def file(self) -> Path:
-        """The session's file."""
-        return Path(self.session or "")
+        """The session's file: the one that has something in it, where there are two of this session."""
+        given = Path(self.session or "")
+        if given.suffix == ".jsonl":
+            return given
+        found = (self.box.home / ".gemini" / "tmp").glob(f"*/chats/session-*-{given.name[:8]}.json*")
+        return max(found, key=lambda path: path.stat().st_size)
 
     def _prepare(self) -> None:
         folder = self.box.home / ".gemini"
@@ -112,16 +116,19 @@ class Gemini(LiveAgent):
         (folder / "settings.json").write_text(json.dumps(settings))
 
     def _command(self, prompt: str, image: Path | None = None) -> list[str]:
-        assert image is None, "it is asked for words only"
         options = ["--skip-trust", "-y", "-m", "gemini-2.5-flash", "-o", "json"]
-        return [str(NODE), str(JUDGES["gemini"].file), *options, "--session-file", str(self.session), "-p", prompt]
+        if self.session:
+            is_file = self.session.endswith(".jsonl")
+            options += ["--session-file" if is_file else "--resume", self.session]
+        shown = "" if image is None else f" @{image.name}"
+        return [str(NODE), str(JUDGES["gemini"].file), *options, "-p", f"{prompt}{shown}"]
 
     def _variables(self) -> dict[str, str]:
         off = {"GEMINI_TELEMETRY_ENABLED": "false", "GEMINI_CLI_TRUST_WORKSPACE": "true", "NO_BROWSER": "1"}
         return {"GEMINI_API_KEY": "fake-key", "GOOGLE_GEMINI_BASE_URL": self.box.url, **off}
 
-    def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
-        return str(self.session)
+    def _learned(self, said: str) -> str:
+        return str(json.loads(said[said.index("{") :])["session_id"])
 
 
 class OpenClaw(LiveAgent):

@@ -12,7 +12,7 @@ import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture.rebuild import rebuild
-from agents_ledger.capture.sync import Summary
+from agents_ledger.capture.summary import Summary
 from agents_ledger.ledger import evidence
 from tests.capture.cuts import cuts, growth
 from tests.capture.folders import (
@@ -42,6 +42,9 @@ FORMATS = sorted({name.partition("/")[0] for name in names()})
 _SHORTER = (
     "an origin or an archive that is shorter than its copy: no agent leaves such files, and turns are sealed by then"
 )
+_IMPORTED = "what Gemini CLI took in from a file says less than that file, and names no session: it is read behind it"
+_LATE_FILES = "turns are sealed before a file that tells more of them has come"
+_TAKEN_OVER = "a log that was cut in the milliseconds in which it takes over what a document has whole"
 _TWICE = "two cases hold the same session with other content: who comes first has the turn's own id"
 GAPS = {  # what does not hold yet, and why
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/archives-deleted-and-reset"): _SHORTER,
@@ -52,11 +55,13 @@ GAPS = {  # what does not hold yet, and why
     ("test_growing_line_by_line_is_the_same", "pi/fork-with-dangling-parent"): _SHORTER,
     ("test_growing_line_by_line_is_the_same", "pi/written-by-the-store"): _SHORTER,
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/written-by-the-store"): _SHORTER,
-    (
-        "test_any_order_of_files_is_the_same",
-        "agentuse/every-part",
-    ): "turns are sealed before a file that tells more of them has come",
+    ("test_any_order_of_files_is_the_same", "agentuse/every-part"): _LATE_FILES,
+    ("test_any_order_of_files_is_the_same", "opencode/tree-of-1.1"): _LATE_FILES,
     ("test_any_order_of_cases_is_the_same", "codex"): _TWICE,
+    ("test_any_order_of_files_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
+    ("test_growing_line_by_line_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
+    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "gemini/document-continued-as-log"): _TAKEN_OVER,
 }
 
 # A copy that is there first seals a turn before its origin has said everything about it (its system prompt's hash).

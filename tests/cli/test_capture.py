@@ -162,7 +162,7 @@ def test_hostile_names_and_titles_reach_no_terminal(new: Ldg, tmp_path: Path) ->
 
 def test_sources_names_the_places_with_and_without_a_ledger(home: Path, new: Ldg) -> None:
     before = {line["format"]: line for line in new.json("sources")["sources"]}
-    assert sorted(before) == [*FORMATS, "qwen"]
+    assert sorted(before) == sorted([*FORMATS, "gemini", "opencode", "qwen"])
     places = {place["path"]: place for place in before["claude-code"]["places"]}
     assert places[str(home / ".claude/projects")]["files"] == 6
     assert places[str(home / ".config/claude/projects")]["exists"] is False

@@ -1,8 +1,10 @@
 """A fork that its agent goes on with: one tree, the shared turns once, the original as it was."""
 
+import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agents_ledger import Ledger
 from agents_ledger.capture.catalog import captures_of
@@ -12,7 +14,7 @@ from agents_ledger.capture.sync import Sync
 from agents_ledger.ledger import evidence
 from agents_ledger.model.formats import Machine
 from tests.capture.folders import GOLDEN, assert_sound, copy, opened
-from tests.forks.going_on import go_on
+from tests.forks.going_on import go_on, import_gemini
 
 SOURCES = {
     "claude-code": ("claude-code/chat-with-tools", "claude-code:"),
@@ -21,8 +23,10 @@ SOURCES = {
     "agentuse": ("agentuse/resumed", "agentuse:"),
     "openclaw": ("pi/openclaw", "openclaw:"),
     "qwen": ("qwen/compression", "qwen:"),
+    "gemini": ("gemini/tools-resumed-and-compressed", "gemini:"),
+    "opencode": ("opencode/compaction", "opencode:"),
 }
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen")
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen", "gemini", "opencode")
 
 
 class Home:
@@ -46,7 +50,8 @@ class Home:
     def files(self) -> dict[str, tuple[bytes, bytes]]:
         """The original's files: what they are, and what of them is in evidence."""
         captured = {capture.path: capture.id for capture in captures_of(self.ledger, self.label)}
-        return {path: (Path(path).read_bytes(), self._kept(number)) for path, number in captured.items()}
+        files = {path: path.partition(".db#")[0] + (".db" if ".db#" in path else "") for path in captured}
+        return {path: (Path(files[path]).read_bytes(), self._kept(number)) for path, number in captured.items()}
 
     def _kept(self, capture_id: int) -> bytes:
         with self.ledger.database.read() as tx:
@@ -121,6 +126,45 @@ def test_a_rebuilt_ledger_has_the_same_forks(tmp_path: Path) -> None:
         with Ledger.open(f"sqlite:///{tmp_path}/again.db") as again:
             assert [again.head(made.session) for made in grown] == [ledger.head(made.session) for made in grown]
             assert_sound(again)
+
+
+def test_a_fork_that_gemini_takes_in_under_another_id_is_of_the_same_tree(ledger: Ledger, tmp_path: Path) -> None:
+    home = Home(ledger, tmp_path, "claude-code")
+    path = home.path(home.label)
+    made = fork_into(ledger, home.machine, path[1], "gemini")
+    taken = import_gemini(made, "0f3a0f3a-0000-4000-8000-000000000000")
+    label = "gemini:0f3a0f3a-0000-4000-8000-000000000000"
+    assert home.sync() == 0
+    assert home.path(label) == home.path(made.session) == path[:2]
+    go_on(replace(made, path=str(taken)), "one")
+    assert home.sync() == 1
+    go_on(replace(made, path=str(taken)), "two", tick=2)
+    assert home.sync() == 1
+    assert home.sync() == 0
+    assert home.path(label)[:2] == path[:2]
+    said = [
+        row.content for turn in home.path(label)[2:] for row in ledger.get(turn).messages if row.source != "context"
+    ]
+    assert said == ["one", "To one", "two", "To two"]
+    assert home.path(made.session) == path[:2]
+    assert_sound(ledger)
+    report = rebuild(ledger, f"sqlite:///{tmp_path}/again.db")
+    assert report.same
+
+
+def test_whoever_goes_back_in_a_fork_goes_back_to_a_turn_of_its_origin(tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, "claude-code")
+        path = home.path(home.label)
+        made = fork_into(ledger, home.machine, path[1], "gemini")
+        taken = import_gemini(made, "0f3a0f3a-0000-4000-8000-000000000000")
+        lines = [json.loads(line) for line in taken.read_text(encoding="utf-8").splitlines()]
+        last = [line["id"] for line in lines if line.get("type") == "user"][-1]
+        asked = {"id": "instead" * 5, "timestamp": "2026-11-20T10:00:00.000Z", "type": "user", "content": "instead"}
+        with taken.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in ({"$rewindTo": last}, asked))
+        assert home.sync() == 1
+        assert home.path("gemini:0f3a0f3a-0000-4000-8000-000000000000")[:-1] == path[:1]
 
 
 def test_a_fork_of_a_fork_into_a_third_agent_holds_all_of_it(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Other programs' databases: copied out, never changed, never blocked for long; then read from the copy."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
+import msgspec
 
-from agents_ledger.model.formats import Row, Tables
+from agents_ledger.model.formats import Owned, Row, Tables
 
 _PAGES = 2000  # copied at a time: the owner can write in between
 _TRIES = 5
@@ -93,15 +94,18 @@ class Groups:
         for table, (key, _value) in tables.columns.items():
             if table in there:
                 self._group(table, key)
+        self._owned = [OwnedRows(connection, table, owned) for table, owned in tables.owned.items() if table in there]
 
     def names(self) -> list[str]:
         """The groups that there are."""
-        return sorted(self._rows)
+        return sorted({*self._rows, *(name for rows in self._owned for name in rows.owners())})
 
     def rows(self, group: str) -> Iterator[Row]:
         """A group's rows in the order of their keys, then those that they refer to."""
+        for owned in self._owned:
+            yield from owned.of(group)
         referred: dict[tuple[str, str], None] = {}
-        for table, key, rowid in sorted(self._rows[group]):
+        for table, key, rowid in sorted(self._rows.get(group, ())):
             value = self._tables.clean(table, key, self._value(table, rowid))
             yield Row(table, key, value)
             for other in self._tables.refers(table, key, value):
@@ -136,6 +140,48 @@ class Groups:
         column = self._tables.columns[table][1]
         sql = f"SELECT CAST({_name(column)} AS BLOB) FROM {_name(table)} WHERE rowid = ?"  # noqa: S608 - as above
         return self._connection.execute(sql, (rowid,)).get or b""
+
+
+class OwnedRows:
+    """The rows of a table that names their group in a column: nothing of it is held in memory."""
+
+    def __init__(self, connection: apsw.Connection, table: str, owned: Owned) -> None:
+        self._connection = connection
+        self._table = table
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({_name(table)})")}
+        self._is_known = {owned.key, owned.owner} <= there
+        self._columns = [column for column in (*owned.columns, owned.data) if column in there]
+        self._has_data = owned.data in there
+        self._names = owned
+
+    def owners(self) -> Iterator[str]:
+        """The groups that have rows here."""
+        if self._is_known:
+            owner = _name(self._names.owner)
+            sql = f"SELECT DISTINCT CAST({owner} AS BLOB) FROM {_name(self._table)} WHERE typeof({owner}) = 'text'"  # noqa: S608
+            for (name,) in self._connection.execute(sql):
+                with suppress(UnicodeDecodeError):  # (no agent has such names)
+                    yield name.decode()
+
+    def of(self, group: str) -> Iterator[Row]:
+        """The rows of a group, in the order of their keys."""
+        if not self._is_known:
+            return
+        key, owner = _name(self._names.key), _name(self._names.owner)
+        told = "".join(f", typeof({_name(each)}), CAST({_name(each)} AS BLOB)" for each in self._columns)
+        sql = f"SELECT CAST({key} AS BLOB){told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
+        for name, *values in self._connection.execute(sql, (group,)):
+            if name is not None:
+                pairs = zip(self._columns, values[::2], values[1::2], strict=True)
+                facts = {column: _value_of(kind, data) for column, kind, data in pairs if kind != "null"}
+                data = (values[-1] or b"") if self._has_data else b""
+                facts.pop(self._names.data, None)
+                yield Row(self._table, name.decode("utf-8", "replace"), msgspec.json.encode(facts) + b"\n" + data)
+
+
+def _value_of(kind: str, data: bytes) -> int | float | str:
+    text = data.decode("utf-8", "replace")
+    return int(text) if kind == "integer" else float(text) if kind == "real" else text
 
 
 def _name(text: str) -> str:

@@ -13,7 +13,7 @@ from agents_ledger.capture.operations import Alias, Point, Remember, Retract, Re
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.summing_up import place_summary
 from agents_ledger.capture.writer import Pending, Writer, step_key
-from agents_ledger.ledger import captured
+from agents_ledger.ledger import captured, written
 from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
@@ -46,6 +46,7 @@ class Projection:
         self.capture = capture
         self.origin = origin
         self.assembler = Assembler(origin, self)
+        self.take: Callable[[Event, str], None] = self.assembler.take  # an event, and where it stands
         self.problems: list[tuple[Problem, int]] = []
         self.file_time_ms = max(capture.modified_ns, 0) // 1_000_000  # for what has no time of its own
         self.written: WrittenRow | None = None  # what of it was written from here, as a fork
@@ -215,8 +216,13 @@ class Projection:
         lane = self.assembler.lanes[session]
         if name not in lane.awaits and other != session:
             self.writer.flush()
-            if not self.writer.captures_of(label_for(self.origin_of(session), other)):
+            label = label_for(self.origin_of(session), other)
+            if not self.writer.captures_of(label) and not self._was_written(label):
                 lane.awaits[name] = None
+
+    def _was_written(self, label: str) -> bool:
+        with self.writer.database.read() as tx:
+            return written.begun(tx, label) is not None
 
     def _inherited(self, capture: Capture, base: Base, above: frozenset[str]) -> Iterator[tuple[Event, str]]:
         for event, place in self._read(capture, base.until):

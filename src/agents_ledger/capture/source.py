@@ -92,7 +92,6 @@ class Taker:
     def whole(self, capture: Capture, form: Format, records: Iterable["Piece"], path: str | None = None) -> None:
         """Reads a document, the files of a bundle, or the rows of a database's group, all at once."""
         projection = self._projection(capture, form, is_again=True)
-        own = Beginnings(projection, form)
         reader = form.reader(Source(path or capture.path, capture.kind))
         places: dict[str, str] = {}
         owners: set[int] = set()
@@ -101,12 +100,12 @@ class Taker:
             here = places[name] = f"{capture_id}:{offset}+{length}"
             owners.add(capture_id)
             for event in _events(reader, data, name):
-                own.take(event, here)
+                projection.take(event, here)
         for event in _last_events(reader):
             if isinstance(event, At):
                 here = places.get(event.name, here)
             else:
-                own.take(event, here)
+                projection.take(event, here)
         projection.assembler.inherited()
         projection.read_with = owners
         projection.finish()
@@ -330,7 +329,7 @@ class Taker:
         last = lines.last()
         if last is not None:
             for event in _events(reader, last[1], ""):
-                projection.assembler.take(event, f"{capture.id}:{last[0]}+{len(last[1])}")
+                projection.take(event, f"{capture.id}:{last[0]}+{len(last[1])}")
         projection.problems += lines.problems
         if lines.is_cut:
             projection.problems.append((Problem("cut-line"), lines.position))
@@ -346,7 +345,7 @@ class Taker:
         lines: Lines,
         skip: int,
     ) -> None:
-        take, inherit = projection.assembler.take, projection.assembler.inherit
+        take, inherit = projection.take, projection.assembler.inherit
         known = projection.written
         own = 0 if known is None else known.size_bytes  # what lies before is in the ledger already
         prefix = f"{capture.id}:"
@@ -400,13 +399,16 @@ class Taker:
         return state is not None and state[0] != OPEN
 
     def _projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
-        return Projection(
+        projection = Projection(
             self.writer,
             capture,
             form.name,
             lambda other, until: self.events(form, other, until),
             is_again=is_again,
         )
+        if form.wrote is not None:
+            projection.take = Beginnings(projection, form, is_whole=capture.shape != "lines").take
+        return projection
 
     def _note(self, capture: Capture, projection: Projection) -> None:
         now = self.writer.env.now()

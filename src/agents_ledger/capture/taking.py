@@ -143,7 +143,7 @@ class Taking:
         elif kind.shape == "document":
             taken = self.taker.document(found, form, kind.name, item.known, now)
         elif kind.shape == "bundle":
-            folder = form.bundle(found.name) or str(Path(found.name).parent)
+            folder = _bundle_of(item)
             taken = self.taker.document(found, form, kind.name, item.known, now, bundle=folder)
             if taken is not None:
                 self._bundles[folder] = None
@@ -184,7 +184,7 @@ class Taking:
             rows = [Capture(*row) for row in tx.rows("captures_in", bundle=folder)]
         if rows:
             form = self.formats[rows[0].format]
-            start = len(folder) + 1
+            start = len(form.bundle(rows[0].path) or folder) + 1
             pieces = (self.piece(capture, capture.path[start:]) for capture in sorted(rows, key=lambda row: row.path))
             self.taker.whole(min(rows, key=lambda row: row.id), form, pieces, folder)
 
@@ -289,6 +289,14 @@ class Taking:
             if where and where[0][0] != capture.id:
                 return True
         return False
+
+
+def _bundle_of(item: Work) -> str:
+    """What the files that belong together with a file are kept under: their folder, and which of those in it it is."""
+    if item.known is not None and item.known.bundle is not None:
+        return item.known.bundle
+    folder = item.format.bundle(item.found.name) or str(Path(item.found.name).parent)
+    return f"{folder}#{item.kind.group}" if item.kind.group else folder
 
 
 def _blocks(frames: Iterator[bytes]) -> Iterator[bytes]:

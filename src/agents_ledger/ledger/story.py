@@ -7,8 +7,8 @@ import msgspec
 
 from agents_ledger.ledger import compact, context
 from agents_ledger.ledger.context import ContextTurn
-from agents_ledger.ledger.evidence import Slices, places
-from agents_ledger.ledger.records import read_turn
+from agents_ledger.ledger.evidence import Slices, places, row_in
+from agents_ledger.ledger.records import read_record, read_turn
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.story import (
     Block,
@@ -67,7 +67,7 @@ class Teller:
         self._reveal = reveal
         self._is_whole = is_whole  # also what the agent does not tell its model
         self._slices = Slices(tx)
-        self._formats: dict[int, str | None] = {}
+        self._formats: dict[int, tuple[str | None, str]] = {}
 
     def entries(self, turn: TurnRow, compaction: CompactionRow | None) -> Iterator[Entry]:
         """The entries up to a turn, as far as its newest compaction left them."""
@@ -113,7 +113,8 @@ class Teller:
         """The context that the agent wrote down; its summary is the story's own."""
         turn = read_turn(self._tx, compaction.turn_id)
         held = [each.context for each in self._held(turn.evidence) if each.context is not None]
-        for told in held[0] if held else _plainly(compaction):
+        replaced = list(held[0] if held else _plainly(compaction))
+        for told in [*replaced, *self._late(turn, replaced)]:
             said = "\n".join(block.text for block in told.blocks if isinstance(block, Text))
             if not (compaction.summary and compaction.summary in said):
                 yield Entry(
@@ -126,22 +127,33 @@ class Teller:
                     is_kept=True,
                 )
 
+    def _late(self, turn: TurnRow, replaced: list[Told]) -> Iterator[Told]:
+        """What came of the last calls of such a context, if it came behind it: a compaction inside a turn."""
+        blocks = [block for told in replaced[-1:] for block in told.blocks]
+        asked = {block.id for block in blocks if isinstance(block, Call)}
+        if asked and turn.parent_turn_id is not None:
+            for call in read_record(self._tx, turn.parent_turn_id).calls:
+                if call.native_id in asked:
+                    yield Told("tool", (_result(call, self._held(call.evidence)),))
+
     def _held(self, evidence: str | None) -> list[Held]:
         if self._reveal is None:
             return []
         found = []
         for capture_id, offset, length in places(evidence):
-            form = self._format(capture_id)
+            form, shape = self._format(capture_id)
             if form is not None:
-                found.append(self._reveal(form, self._slices.at(capture_id, offset, length)))
+                data = self._slices.at(capture_id, offset, length)
+                found.append(self._reveal(form, data if shape != "database" else row_in(data)))
         return found
 
-    def _format(self, capture_id: int) -> str | None:
+    def _format(self, capture_id: int) -> tuple[str | None, str]:
+        """Who reads the records of a capture, if they stand in it by themselves, and what shape it has."""
         if capture_id not in self._formats:
             row = self._tx.first("capture_by_id", id=capture_id)
-            # (rows of a database stand in frames, files of a bundle by themselves, packed lines nowhere)
-            is_plain = row is not None and row[4] == "lines" and not self._slices.is_packed(capture_id)
-            self._formats[capture_id] = str(row[2]) if row is not None and is_plain else None
+            # (a document is one record, packed lines stand nowhere)
+            is_plain = row is not None and row[4] != "document" and not self._slices.is_packed(capture_id)
+            self._formats[capture_id] = (str(row[2]), str(row[4])) if row is not None and is_plain else (None, "")
         return self._formats[capture_id]
 
 

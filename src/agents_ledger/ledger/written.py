@@ -27,7 +27,7 @@ def keep(tx: Tx, rows: list[WrittenRow]) -> None:
 
 def known(tx: Tx, size_bytes: int, read: Callable[[int, int], bytes]) -> WrittenRow | None:
     """What of a source was written from here, if its beginning was and has not changed since; `read` gives bytes."""
-    if tx.value("any_written_session") is None:
+    if not is_any(tx):
         return None  # as a rule: nothing more is read
     found = tx.first("written_session", head=head_digest(read(0, HEAD_BYTES)))
     row = None if found is None else WrittenRow(*found)
@@ -39,9 +39,14 @@ def known(tx: Tx, size_bytes: int, read: Callable[[int, int], bytes]) -> Written
     return row if digest.digest() == row.digest else None
 
 
+def is_any(tx: Tx) -> bool:
+    """Whether anything was written at all."""
+    return tx.value("any_written_session") is not None
+
+
 def begun(tx: Tx, label: str) -> WrittenRow | None:
-    """What a session was written as, if that was a folder, whose files may have changed since."""
-    found = tx.first("written_session", head=name_digest(label))
+    """What a session was written as, as long as the turn is here that it continues."""
+    found = tx.first("written_session_begun", label=label)
     return None if found is None else WrittenRow(*found)
 
 

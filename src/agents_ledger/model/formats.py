@@ -42,6 +42,7 @@ class Kind(Struct, frozen=True):
     score: int = 50  # when several formats claim a file, the surest one has it
     order: int = 50  # small ones are read first (archives before what continues them)
     is_fallback: bool = False  # a poorer copy: read only where the session has no other source
+    group: str = ""  # of a bundle, where its folder holds several: the one that the file belongs to
 
 
 class Source(Struct, frozen=True):
@@ -70,6 +71,15 @@ class Row(Struct, frozen=True):
     value: bytes
 
 
+class Owned(Struct, frozen=True):
+    """A table whose rows name their group in a column. Their value is some columns as a JSON object, then the data."""
+
+    key: str
+    owner: str  # the column that names the group
+    columns: tuple[str, ...]  # small ones; those that a database does not have are left out
+    data: str  # the column that holds the most: its bytes as they are, behind a line end
+
+
 class Tables(Struct, frozen=True):
     """How a format looks into a database: which rows it takes, and which belong together."""
 
@@ -81,6 +91,8 @@ class Tables(Struct, frozen=True):
     refers: Callable[[str, str, bytes], Iterable[tuple[str, str]]] = lambda _table, _key, _value: ()
     # a value without the secrets that stand inside it: these are not even kept as evidence
     clean: Callable[[str, str, bytes], bytes] = lambda _table, _key, value: value
+    # tables whose rows say themselves to which group they belong
+    owned: Mapping[str, Owned] = {}
 
 
 class Format(Struct, frozen=True):
@@ -96,5 +108,6 @@ class Format(Struct, frozen=True):
     held: "Callable[[bytes], Held]" = later("agents_ledger.model.story", "nothing_held")
     # how its sessions are written, for each agent that reads them
     natives: "Callable[[], Mapping[str, Native]]" = dict
-    # of sources that change anywhere: whether a step of a session is one that `natives` wrote, by its id
-    wrote: Callable[[str, str], bool] = lambda _session, _native_id: False
+    # of sources that do not begin with the very bytes of a fork: the session that a step was written for, by the one in
+    # which it stands and by its id; None if it was not written from here
+    wrote: Callable[[str, str], str | None] | None = None

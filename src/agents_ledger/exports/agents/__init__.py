@@ -1,1 +1,1 @@
-"""Sessions of agents that are written here and not read yet; who reads one, moves it to `formats`."""
+"""Sessions of agents whose formats do not write them, in the words of the exports."""

@@ -23,8 +23,8 @@ def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     """The lines: a header, then messages; results stand with their calls."""
     teller = _Teller(fork, losses)
     yield teller.header()
-    if story.summary is not None:
-        yield teller.line("user", story.summary.at, {"content": [{"text": story.summary.text}]})
+    if (summary := story.summary) is not None:
+        yield teller.line(summary.turn_id, "user", summary.at, {"content": [{"text": summary.text}]})
     answer: Entry | None = None
     results: list[Entry] = []
     for entry in begun(story, retold(story, AGENT, None, losses)):
@@ -54,10 +54,10 @@ class _Teller:
             msgspec.json.encode({"sessionId": self._fork.session, "projectHash": project, **times, "kind": "main"})
         )
 
-    def line(self, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
+    def line(self, turn_id: str, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
         self._count += 1
-        name = uuid4(sha256(f"{self._fork.session}/{self._count}".encode()).digest()[:16])
-        return Line(msgspec.json.encode({"id": name, "timestamp": iso(at), "type": kind, **fields}))
+        name = f"{self._fork.session}/{self._count}"  # by which it is known again: the session gets another id
+        return Line(msgspec.json.encode({"id": name, "timestamp": iso(at), "type": kind, **fields}), name, turn_id)
 
     def said(self, entry: Entry) -> Line:
         content = [part for block in entry.blocks for part in parts(block, self._losses)]
@@ -65,14 +65,14 @@ class _Teller:
         if isinstance(first, str) and first.lstrip().startswith(_UNSENT):
             self._losses.note("text-marked", f"begins as a command does: it stands behind {_MARK!r}")
             content[0] = {"text": f"{_MARK}{first}"}
-        return self.line("user", entry.at, {"content": content})
+        return self.line(entry.turn_id, "user", entry.at, {"content": content})
 
     def answer(self, entry: Entry, results: list[Entry]) -> Line:
         texts = [block for block in entry.blocks if not isinstance(block, Call)]
         content = [part for block in texts for part in parts(block, self._losses)]
         calls = [self._call(block, results, entry.at) for block in entry.blocks if isinstance(block, Call)]
-        told = {"content": content, "thoughts": [], "model": entry.model or "unknown"}
-        return self.line("gemini", entry.at, {**told, **({"toolCalls": calls} if calls else {})})
+        told = {"content": content, "thoughts": [], **({"model": entry.model} if entry.model else {})}
+        return self.line(entry.turn_id, "gemini", entry.at, {**told, **({"toolCalls": calls} if calls else {})})
 
     def _call(self, call: Call, results: list[Entry], at: int) -> dict[str, Any]:
         made = next(parts(call, self._losses))["functionCall"]

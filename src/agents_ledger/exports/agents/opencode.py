@@ -2,13 +2,12 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
-from string import ascii_letters, digits
 from typing import Any
 
 import msgspec
 
 from agents_ledger.exports.pictures import described, picture
+from agents_ledger.model.opencode_ids import own_id, session_id
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, Text
 from agents_ledger.model.writing import Fork, Line, Losses, Native
@@ -18,9 +17,6 @@ Json = dict[str, Any]
 
 _VERSION = "1.18.33"  # seen to import what is written here
 _GOES_ON = "[the conversation goes on]"  # an answer stands behind something that a user says, not behind a summary
-_LETTERS = digits + ascii_letters
-_MASK = (1 << 48) - 1
-_BEFORE_MS = 60_000  # what is said next has greater ids: OpenCode sorts by them
 _PROVIDERS = (("claude", "anthropic"), ("gpt", "openai"), ("gemini", "google"))
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 
@@ -30,8 +26,8 @@ def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     teller = _Teller(story, fork, losses)
     yield Line(b'{"info": ' + msgspec.json.encode(teller.info()) + b',\n"messages": [')
     mark = b""
-    for message in teller.messages():
-        yield Line(mark + msgspec.json.encode(message))
+    for turn_id, message in teller.messages():
+        yield Line(mark + msgspec.json.encode(message), message["info"]["id"], turn_id)
         mark = b","
     yield Line(b"]}")
 
@@ -58,12 +54,13 @@ class _Teller:
             "time": {"created": fork.at, "updated": fork.at},
         }
 
-    def messages(self) -> Iterator[Json]:
-        if self._story.summary is not None:
-            at = self._story.summary.at
-            yield self._user(at, [{"type": "compaction", "auto": False}])
-            said = [{"type": "text", "text": self._story.summary.text}]
-            yield self._assistant(at, said, {"mode": "compaction", "agent": "compaction", "summary": True})
+    def messages(self) -> Iterator[tuple[str, Json]]:
+        """The messages, each with its turn."""
+        if (summary := self._story.summary) is not None:
+            yield summary.turn_id, self._user(summary.at, [{"type": "compaction", "auto": False}])
+            said = [{"type": "text", "text": summary.text}]
+            told = self._assistant(summary.at, said, {"mode": "compaction", "agent": "compaction", "summary": True})
+            yield summary.turn_id, told
         answer: Entry | None = None
         results: list[Result] = []
         is_begun = False
@@ -72,15 +69,15 @@ class _Teller:
                 results += [block for block in entry.blocks if isinstance(block, Result)]
                 continue
             if answer is not None:
-                yield self._answer(answer, results)
+                yield answer.turn_id, self._answer(answer, results)
             answer, results = (entry, []) if entry.role == "assistant" else (None, [])
             if answer is not None and not is_begun:
-                yield self._user(entry.at, [{"type": "text", "text": _GOES_ON}])
+                yield entry.turn_id, self._user(entry.at, [{"type": "text", "text": _GOES_ON}])
             is_begun = True
             if answer is None:
-                yield self._user(entry.at, [self._part(block) for block in entry.blocks])
+                yield entry.turn_id, self._user(entry.at, [self._part(block) for block in entry.blocks])
         if answer is not None:
-            yield self._answer(answer, results)
+            yield answer.turn_id, self._answer(answer, results)
 
     def _answer(self, entry: Entry, results: list[Result]) -> Json:
         parts = [
@@ -149,18 +146,12 @@ class _Teller:
     def _own(self, kind: str) -> Json:
         """A new id, greater than the last one."""
         self._count += 1
-        stamp = ((self._fork.at - _BEFORE_MS) * 0x1000 + self._count) & _MASK
-        digest = sha256(f"{self._fork.session}/{self._count}".encode()).digest()
-        return {"id": f"{kind}_{stamp:012x}{_letters(digest)}"}
+        return {"id": own_id(kind, self._fork.session, self._fork.at, self._count)}
 
 
 def _model(name: str | None, provider: str | None) -> Json:
     guess = next((each for start, each in _PROVIDERS if name and name.startswith(start)), "unknown")
     return {"providerID": provider or guess, "modelID": name or "unknown"}
-
-
-def _letters(random: bytes) -> str:
-    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in random[:14])
 
 
 def _place(environ: Mapping[str, str], home: str) -> str:
@@ -173,8 +164,7 @@ def _resume(session: str, file: str) -> tuple[str, ...]:
 
 NATIVE = Native(
     program="opencode",
-    # (newer sessions have smaller ids)
-    new_session=lambda at, random: f"ses_{~(at * 0x1000) & _MASK:012x}{_letters(random)}",
+    new_session=session_id,
     file=lambda fork: f"{fork.session}.json",
     place=_place,
     again=lambda _origin, _fork: None,

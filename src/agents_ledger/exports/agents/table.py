@@ -1,4 +1,4 @@
-"""The agents whose formats do not write their sessions (or that have none yet), by name."""
+"""The agents whose formats do not write their sessions, by name."""
 
 from agents_ledger.exports.agents import gemini, opencode, qwen
 from agents_ledger.model.writing import Native

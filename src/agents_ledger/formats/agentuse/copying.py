@@ -30,10 +30,11 @@ def again(folder: Folder, fork: Fork) -> Iterator[Line] | None:
     return None if names is None else _files(contents, kept, names, folder, fork)
 
 
-def wrote(session: str, native_id: str) -> bool:
-    """Whether an id is one that was given here to a step of a session."""
+def wrote(session: str, native_id: str) -> str | None:
+    """The session, if an id is one that was given here to a step of it."""
     at = ulid_time(native_id)
-    return at is not None and any(own_id(at, session, number) == native_id for number in range(2 * _SAME_TIME))
+    is_own = at is not None and any(own_id(at, session, number) == native_id for number in range(2 * _SAME_TIME))
+    return session if is_own else None
 
 
 def own_id(at: int, session: str, number: int = 0) -> str:

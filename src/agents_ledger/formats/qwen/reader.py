@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from agents_ledger.formats.qwen.contents import Json, content_of, count, mapping, outcome, text, usage_of
+from agents_ledger.formats.qwen.contents import usage_of
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.formats import Source
+from agents_ledger.model.gemini_api import Content, Json, content_of, count, mapping, text
 from agents_ledger.model.lines import values
 from agents_ledger.model.steps import Answered, Compacted, Event, Facts, Noted, Problem, Said
 from agents_ledger.model.times import from_iso
@@ -115,8 +116,12 @@ def _parents(value: Json) -> tuple[str | None, str | None]:
     return text(value.get("sessionId")), call if call != agent else None
 
 
+def _content(message: Any) -> Content:
+    return content_of(mapping(message).get("parts") or [])
+
+
 def _user(_: LineReader, line: Line) -> Iterator[Event]:
-    content = content_of(line.value.get("message"))
+    content = _content(line.value.get("message"))
     if content.responses:
         yield from _answers(line)
         return
@@ -124,7 +129,7 @@ def _user(_: LineReader, line: Line) -> Iterator[Event]:
     yield Said(
         **line.place(),
         role="user",
-        content="\n".join(content.texts) if content.texts else None,
+        content=content.text,
         blocks=content.blocks,
         source="event" if is_event else "agent" if line.is_side else "human",
         starts_turn=True,
@@ -132,12 +137,12 @@ def _user(_: LineReader, line: Line) -> Iterator[Event]:
 
 
 def _assistant(_: LineReader, line: Line) -> Iterator[Event]:
-    content = content_of(line.value.get("message"))
+    content = _content(line.value.get("message"))
     yield Said(
         **line.place(),
         role="assistant",
-        content="\n".join(content.texts) if content.texts else None,
-        thinking="\n".join(content.thoughts) if content.thoughts else None,
+        content=content.text,
+        thinking=content.thinking,
         calls=tuple(content.calls),
         blocks=content.blocks,
         model=text(line.value.get("model")),
@@ -152,21 +157,18 @@ def _tool_result(_: LineReader, line: Line) -> Iterator[Event]:
 
 def _answers(line: Line) -> Iterator[Event]:
     """The outcomes of calls, one behind the other; the last one has the line's id, so that others can follow it."""
-    content = content_of(line.value.get("message"))
+    content = _content(line.value.get("message"))
     told = mapping(line.value.get("toolCallResult"))
     place = line.place()
     for number, response in enumerate(content.responses):
         is_last = number == len(content.responses) - 1
         name = line.uuid if is_last or line.uuid is None else f"{line.uuid}:{number}"
-        result, error = outcome(response)
-        if content.pictures and is_last:
-            words = [{"type": "text", "text": result}] if isinstance(result, str) and result else []
-            result = [*words, *content.pictures]
-        given = told.get("status") if told.get("callId") in (None, response.get("id")) else None
+        result, error = response.outcome
+        given = told.get("status") if told.get("callId") in (None, response.call) else None
         status = _STATUS.get(given) if isinstance(given, str) else None
         yield Answered(
             **{**place, "native_id": name},
-            call=text(response.get("id")) or "",
+            call=response.call or "",
             result=result,
             error=error,
             status=status or ("completed" if error is None else "failed"),
@@ -198,7 +200,7 @@ def _compacted(line: Line, payload: Json) -> Compacted:
     told: list[Json] = [
         {
             "role": "assistant" if item.get("role") == "model" else "user",
-            "content": [{"type": "text", "text": words} for words in content_of(item).texts],
+            "content": [{"type": "text", "text": words} for words in _content(item).texts],
         }
         for item in items
     ]

@@ -302,6 +302,11 @@ SELECT 1 FROM written_sessions LIMIT 1;
 SELECT w.session_label, w.turn_id, w.path, w.head, w.size_bytes, w.digest, w.written_at
 FROM written_sessions w JOIN turns t ON t.id = w.turn_id WHERE w.head = :head;
 
+-- name: written_session_begun
+-- The same, by its session.
+SELECT w.session_label, w.turn_id, w.path, w.head, w.size_bytes, w.digest, w.written_at
+FROM written_sessions w JOIN turns t ON t.id = w.turn_id WHERE w.session_label = :label;
+
 -- name: written_session_of
 SELECT session_label, turn_id, path, head, size_bytes, digest, written_at
 FROM written_sessions WHERE session_label = :label;

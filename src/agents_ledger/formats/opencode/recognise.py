@@ -1,0 +1,43 @@
+"""What OpenCode's files look like, wherever they are."""
+
+import re
+
+from agents_ledger.model.formats import Kind
+
+_SQLITE = b"SQLite format 3\0"
+_DATABASE = re.compile(r"/opencode(?:-[^/]*)?\.db$")
+_PART = re.compile(
+    rb"CREATE TABLE [\"`]?part[\"`]? ?\(\s*[\"`]?id[\"`]? text PRIMARY KEY,\s*[\"`]?message_id[\"`]?", re.IGNORECASE
+)
+_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
+_SESSION = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(ses_[A-Za-z0-9]{1,80})"')
+# `storage/message/SESSION/MESSAGE.json`; in 2025 also `project/NAME/storage/session/message/SESSION/MESSAGE.json`
+_TREE = re.compile(
+    r"^(.*/storage)/(?:session/)?(info|session|message|part)/(?:.*/)?(?:ses|msg|prt)_[A-Za-z0-9]+\.json$"
+)
+_SURE, _LIKELY = 90, 80
+_EARLY, _LATE = 40, 90  # a database goes on with what files began; exports repeat it
+
+
+def recognise(path: str, head: bytes) -> Kind | None:
+    """What a file is, by its first bytes; by its path where they say nothing (all of a new database is in its WAL)."""
+    path = path.replace("\\", "/")
+    if head.startswith(_SQLITE):
+        is_ours = _PART.search(head) is not None
+        return (
+            Kind("database", "database", _SURE if is_ours else _LIKELY) if is_ours or _DATABASE.search(path) else None
+        )
+    if not head.lstrip().startswith(b"{"):
+        return None
+    session = _SESSION.search(head)
+    if session is not None and (found := _TREE.match(path)):
+        return Kind(found[2], "bundle", _SURE, _EARLY, group=session[1].decode())
+    if _EXPORT.match(head) and session is not None:
+        return Kind("export", "document", _SURE, _LATE)
+    return None
+
+
+def bundle(path: str) -> str | None:
+    """The folder in which the files of a session lie, among those of others."""
+    found = _TREE.match(path.replace("\\", "/"))
+    return None if found is None else path[: len(found[1])]
