@@ -1,4 +1,4 @@
-"""What an agent goes on with after a compaction of which it noted the summary alone (Codex before 0.98).
+"""What an agent goes on with after a compaction of which it noted the summary alone (Codex, still in 0.98).
 
 It keeps what it was asked, the newest first, up to some tokens, in front of the summary; on resuming it puts that
 together anew, out of its own file. So the rows of the turns before have all of it.
