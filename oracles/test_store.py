@@ -122,11 +122,14 @@ def test_the_ledgers_context_is_what_pi_would_send(store: PiStore, judge: str) -
         assert plain(found) == plain(theirs.messages)
 
 
-def plain(messages: Any) -> list[tuple[str, str, Any]]:
-    """Who says what, and with which results."""
-    return [
-        (_role(one), _inner(one.text), one.calls) for one in messages if one.role not in ("results", "toolResult")
-    ] + [("result", result.text, result.call_id) for one in messages for result in one.results]
+def plain(messages: Any) -> list[tuple[Any, ...]]:
+    """Who says, thinks and calls what, and what comes back, in this order."""
+    told: list[tuple[Any, ...]] = []
+    for one in messages:
+        if one.role not in ("results", "toolResult"):
+            told.append((_role(one), _inner(one.text), one.thinking, one.calls))
+        told += [("result", result.text, result.call_id, result.is_error) for result in one.results]
+    return told
 
 
 def _role(message: Message) -> str:

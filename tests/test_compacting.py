@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents_ledger import Call, Compaction, Ledger, Message, Turn, Usage
+from agents_ledger import Call, Compaction, Ledger, LiveTurn, Message, Turn, Usage
 from agents_ledger.errors import BadInput, HeadMoved, NotAllowed, SummariserFailed, TurnIsLive
 from agents_ledger.ledger.compacting import Flush, Outcome
 from agents_ledger.ledger.policy import Policy, due, plan
@@ -40,6 +40,32 @@ class Says:
         self.asked.append(task)
         self.meanwhile()
         return Summary(text=self.text, model="says", provider="tests", input_tokens=70, output_tokens=5, calls=1)
+
+
+class InTurn(Says):
+    """One that says one thing after the other."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__(window_tokens=4000)
+        self.texts = texts
+
+    def summarise(self, task: Task) -> Summary:
+        self.text = self.texts[len(self.asked)]
+        return super().summarise(task)
+
+
+class Gives:
+    """One that gives anything, or raises it."""
+
+    window_tokens = None
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def summarise(self, _: Task) -> Summary:
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given  # type: ignore[no-any-return]
 
 
 def run(ledger: Ledger, who: Says | None = None, label: str = "main", **policy: Any) -> Outcome:
@@ -276,6 +302,18 @@ def test_a_live_turn_is_waited_for_and_never_overtaken(ledger: Ledger) -> None:
     assert ledger.head("main") == stuck.id
 
 
+def test_a_turn_that_began_while_it_was_summarised_is_waited_for(ledger: Ledger) -> None:
+    talk(ledger, 3)
+    who = Says()
+    begun: list[LiveTurn] = []
+    who.meanwhile = lambda: begun.append(ledger.turn("main", "begun meanwhile"))
+    compactor = ledger.compact_by(who, Policy(keep=1), pause=lambda _: begun[0].answer("ended later"))
+    made = compactor.run("main", "manual")
+    assert made is not None
+    assert ledger.get(made.turn_id).turn.parent_turn_id == begun[0].id
+    assert words(ledger.context(made.turn_id))[-2:] == ["begun meanwhile", "ended later"]
+
+
 def test_a_session_at_work_loses_no_turn_to_compactions(ledger: Ledger) -> None:
     talk(ledger, 3)
     written: list[str] = []
@@ -359,6 +397,44 @@ def test_a_bad_summary_leaves_the_session_as_it_was(
     head, before = ledger.head("main"), ledger.counts()
     with pytest.raises(SummariserFailed, match=why):
         run(ledger, Says(text), keep=1, **policy)
+    assert (ledger.head("main"), ledger.counts()) == (head, before)
+
+
+@pytest.mark.parametrize("empty", [0, 1, -1], ids=["the first", "one between", "the last"])
+def test_an_empty_stage_leaves_the_session_as_it_was(ledger: Ledger, empty: int) -> None:
+    """What is added to a summary, and what comes after an empty stage, would hide that everything before is lost."""
+    long = "It is said at some length here. " * 60
+    edit = Call("Edit", {"file_path": "src/a.py"}, message=1)
+    for number in range(12):
+        ledger.append("main", Turn((Message("user", f"q{number}"), Message("assistant", long)), (edit,)))
+    who = Says(window_tokens=4000)
+    run(ledger, who, keep=1, limit_tokens=500, mode="safeguard")
+    stages = len(who.asked)
+    ledger.rewind("main", ledger.ancestry(ledger.find("main"))[-2])
+    head, before, texts = ledger.head("main"), ledger.counts(), ["(sum)"] * stages
+    texts[empty] = " "
+    with pytest.raises(SummariserFailed, match="empty summary"):
+        run(ledger, InTurn(texts), keep=1, limit_tokens=500, mode="safeguard")
+    assert (ledger.head("main"), ledger.counts()) == (head, before)
+
+
+@pytest.mark.parametrize(
+    ("given", "why", "mode"),
+    [
+        (KeyError("choices"), "KeyError: 'choices'", "default"),
+        (RecursionError("too deep"), "RecursionError: too deep", "safeguard"),
+        (None, "gave a NoneType", "default"),
+        ("just words", "gave a str", "safeguard"),
+        (Summary(text=None, model="m"), "gave a Summary whose text is a NoneType", "default"),  # type: ignore[arg-type]
+    ],
+    ids=["an error", "another", "nothing", "a text", "no text"],
+)
+def test_a_summariser_of_somebodys_own_may_do_what_it_likes(ledger: Ledger, given: Any, why: str, mode: str) -> None:
+    talk(ledger, 4)
+    head, before = ledger.head("main"), ledger.counts()
+    with pytest.raises(SummariserFailed, match=why) as raised:
+        ledger.compact_by(Gives(given), Policy(keep=1, mode=mode)).run("main", "manual")  # type: ignore[arg-type]
+    assert "the session is as it was" in str(raised.value)
     assert (ledger.head("main"), ledger.counts()) == (head, before)
 
 

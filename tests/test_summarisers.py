@@ -1,5 +1,10 @@
 """Endpoints as summarisers: what they are sent, what of their answers is taken, and what happens when they fail."""
 
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -35,6 +40,14 @@ TASK = Task(
     instructions="the files",
     limit_tokens=300,
 )
+
+
+ELSEWHERE = """
+import sys
+from agents_ledger import Ledger
+with Ledger.open(sys.argv[1]) as ledger:
+    ledger.turn("main", "here?").answer("there")
+"""
 
 
 def asked(url: str, **given: Any) -> Endpoint:
@@ -136,6 +149,35 @@ def test_nobody_there_is_said(ledger: Ledger) -> None:
         url = fake.url
     with pytest.raises(SummariserFailed, match="can't be reached: Connection refused"):
         ledger.compact_by(asked(url), Policy(keep=1)).run("main", "manual")
+
+
+def test_nobody_waits_for_a_summariser_that_hangs(ledger: Ledger) -> None:
+    """While it is asked, turns are begun, spoken and finished, and others are appended, by this and another process."""
+    talk(ledger, 3)
+    arrived, over = threading.Event(), threading.Event()
+
+    def holds(_connection: socket.socket, _end: threading.Event) -> None:
+        arrived.set()
+        over.wait()
+
+    with endpoint(holds) as fake, ThreadPoolExecutor(1) as thread:
+        compacting = thread.submit(ledger.compact_by(asked(fake.url, tries=1), Policy(keep=1)).run, "main", "manual")
+        try:
+            assert arrived.wait(20)
+            live = ledger.turn("main", "and now?")
+            live.answer("this")
+            appended = ledger.append("main", exchange(5))
+            subprocess.run([sys.executable, "-c", ELSEWHERE, ledger.database.url], check=True, timeout=20)
+            assert not compacting.done()
+        finally:
+            over.set()
+        with pytest.raises(SummariserFailed, match=r"closed the connection|can't be reached"):
+            compacting.result()
+    path = ledger.ancestry(ledger.find("main"))
+    assert path[3:-1] == [live.id, appended]
+    assert words(ledger.context(path[-1]))[-2:] == ["here?", "there"]
+    assert ledger.context(path[-1]).summary is None
+    assert ledger.verify().is_good
 
 
 def test_passing_trouble_is_tried_again_and_not_for_ever(ledger: Ledger) -> None:

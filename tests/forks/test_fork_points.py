@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agents_ledger import Ledger, Turn, Usage
 from agents_ledger.errors import BadInput
@@ -11,7 +12,8 @@ from agents_ledger.ledger import embedding, meaning
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.filters import Filters
-from agents_ledger.model.fork_points import ForkPoint
+from agents_ledger.model.fork_points import ForkPoint, reasons, telling
+from agents_ledger.model.relevance import rarity
 from agents_ledger.store import Tx
 from tests.search.conftest import DAY_MS, NOW, Times, said
 
@@ -268,3 +270,34 @@ def test_meaning_counts_where_it_is_indexed(talk: Talk) -> None:
     assert found.points[0].reasons[0] == "means something alike"
     for hostile in ("", "\ud800", "\x00", "\u202e", "x" * 100_000):
         assert talk.points(hostile) is not None
+
+
+def test_reasons_name_what_the_question_is_about(talk: Talk) -> None:
+    """In a ledger of a few turns small words are as rare as the others."""
+    (cache,) = talk.say("work", said("the cache of this one is what it was when we had redis", "it is"))
+    (small,) = talk.say("small", said("this is what it was, when we were there", "and so it is"))
+    best, other, *_ = talk.points("what is it that this cache of the redis was, when it failed?")
+    assert (best.turn_id, best.telling) == (cache, ("cache", "redis"))
+    assert best.reasons[0] == "speaks of cache, redis"
+    assert {"what", "this", "was", "when"} <= set(best.words)
+    assert (other.turn_id, other.telling) == (small, ())
+    assert other.reasons[0].startswith("has only ")
+
+
+def test_words_that_hardly_count_are_not_named(talk: Talk) -> None:
+    (work,) = talk.say("work", CACHE, *GARDEN, said("the eviction of the redis cache", "redis"))[-1:]
+    point = next(point for point in talk.points("redis and gravel") if point.turn_id == work)
+    assert point.telling[0] == "redis"
+    worths = telling({"redis": 20.0, "cache": 2.0, "gravel": 1.9, "the": 30.0})
+    assert worths == ("redis", "cache")
+
+
+def test_small_words_count_as_others_do_where_there_are_enough_turns() -> None:
+    assert rarity("the", 5, 20) < rarity("redis", 5, 20) / 10
+    assert rarity("the", 5, 200) == rarity("redis", 5, 200)
+
+
+def test_alike_in_meaning_is_said_where_no_word_is(talk: Talk) -> None:
+    (work,) = talk.say("work", CACHE)
+    point = structs.replace(talk.point(work), telling=(), is_alike=True)
+    assert next(reasons(point, 1_000)) == "means something alike"

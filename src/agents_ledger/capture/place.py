@@ -7,18 +7,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from errno import ENAMETOOLONG
 from hashlib import sha256
+from io import FileIO
 from pathlib import Path
 from shutil import rmtree
-from typing import BinaryIO
 
 from msgspec import Struct
 
 from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
-from agents_ledger.ledger.written import head_digest, name_digest
+from agents_ledger.ledger.written import HEAD_BYTES, head_digest, name_digest
 from agents_ledger.store.files import publish, publish_folder, settle
 
-_PIECE = 1 << 16  # bytes that are written at once, or more
-_UNDER_WAY = 4  # pieces that wait for the disk
+_BUFFER_BYTES = 1 << 20
+_UNDER_WAY = 3  # buffers that wait to be written, while another one is filled
+_SETTLED_BYTES = 8 << 20  # are brought onto the disk at a time
 
 
 class Draft(Struct):
@@ -82,10 +83,9 @@ def _remove(partial: Path) -> None:
 def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
     number = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        with os.fdopen(number, "wb", buffering=_PIECE) as file:
+        with os.fdopen(number, "wb", buffering=0) as file:
             sink = _Sink(file)
             sink.take(lines)
-            file.flush()
             os.fsync(number)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -115,46 +115,69 @@ def _filled(path: Path, partial: Path, name: str, files: Iterable[tuple[str, byt
 
 
 class _Sink:
-    """A file that is written and hashed by another thread, while the next lines are made."""
+    """A file that is hashed, written and brought onto the disk by other threads, while the next lines are made.
 
-    def __init__(self, file: BinaryIO) -> None:
+    There are a few large buffers, used again and again: a thread that hands something over waits for the interpreter
+    each time, which costs more than copying does.
+    """
+
+    def __init__(self, file: FileIO) -> None:
         self._file = file
+        self._settling: Future[None] | None = None
+        self._unsettled_bytes = 0
         self.digest = sha256()
         self.head = b""
         self.size_bytes = 0
 
     def take(self, lines: Iterable[bytes]) -> None:
-        """Writes lines, with ends, many at once."""
-        with ThreadPoolExecutor(1) as pool:
-            under_way: deque[Future[None]] = deque()
-            for piece in _joined(lines):
-                self.head = self.head or head_digest(piece)
-                under_way.append(pool.submit(self._put, piece))
-                if len(under_way) > _UNDER_WAY:
-                    under_way.popleft().result()
+        """Writes lines, with ends."""
+        under_way: deque[Future[bytearray]] = deque()
+
+        def spare() -> bytearray:
+            return under_way.popleft().result() if len(under_way) >= _UNDER_WAY else bytearray(_BUFFER_BYTES)
+
+        with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as settler:
+            for buffer, size in _buffered(lines, spare):
+                self.head = self.head or head_digest(bytes(buffer[: min(size, HEAD_BYTES)]))
+                under_way.append(writer.submit(self._put, buffer, size, settler))
             for each in under_way:
                 each.result()
+            if self._settling is not None:
+                self._settling.result()
 
-    def _put(self, piece: bytes) -> None:
-        self.digest.update(piece)
-        self._file.write(piece)
-        self.size_bytes += len(piece)
+    def _put(self, buffer: bytearray, size: int, settler: ThreadPoolExecutor) -> bytearray:
+        """Writes a buffer, which is free then."""
+        with memoryview(buffer)[:size] as data:
+            self.digest.update(data)
+            written = 0
+            while written < size:
+                written += self._file.write(data[written:])
+        self.size_bytes += size
+        self._unsettled_bytes += size
+        if self._unsettled_bytes >= _SETTLED_BYTES and (self._settling is None or self._settling.done()):
+            self._settle(settler)
+        return buffer
+
+    def _settle(self, settler: ThreadPoolExecutor) -> None:
+        """The disk is at work from the beginning: at the end there is little left to wait for."""
+        if self._settling is not None:
+            self._settling.result()  # (an error is told only once)
+        self._settling = settler.submit(os.fsync, self._file.fileno())
+        self._unsettled_bytes = 0
 
 
-def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines with their ends, short ones together; long ones are not copied."""
-    kept: list[bytes] = []
-    size = 0
+def _buffered(lines: Iterable[bytes], spare: Callable[[], bytearray]) -> Iterator[tuple[bytearray, int]]:
+    """Buffers full of lines with their ends, each with how full it is."""
+    buffer, at = spare(), 0
     for line in lines:
-        if len(line) >= _PIECE or size >= _PIECE:
-            yield from (b"".join(kept),) if kept else ()
-            kept, size = [], 0
-        if len(line) >= _PIECE:
-            yield line
-        else:
-            kept.append(line)
-            size += len(line)
-        if not line.endswith(b"\n"):
-            kept.append(b"\n")
-    if kept:
-        yield b"".join(kept)
+        for part in (line,) if line.endswith(b"\n") else (line, b"\n"):
+            rest: bytes | memoryview = part
+            while at + len(rest) >= _BUFFER_BYTES:
+                room = _BUFFER_BYTES - at
+                buffer[at:] = memoryview(rest)[:room]
+                yield buffer, _BUFFER_BYTES
+                buffer, at, rest = spare(), 0, memoryview(rest)[room:]
+            buffer[at : at + len(rest)] = rest
+            at += len(rest)
+    if at:
+        yield buffer, at

@@ -228,9 +228,7 @@ def tokens_after(planned: Plan, summary: Summary, later: list[Record]) -> int:
 
 
 def _refuse_nonsense(summary: Summary, planned: Plan, given: Policy) -> None:
-    """An empty summary says nothing; one that is longer than what it stands for is none."""
-    if not summary.text.strip():
-        raise SummariserFailed(f"{summary.model} gave an empty summary: the session is as it was. Try again")
+    """One that is longer than what it stands for is no summary."""
     size = estimate(summary.text)
     stood_for = sum(estimate_turn(turn) for turn in planned.dropped) + estimate(planned.earlier)
     if size > _LONGER * given.limit_tokens:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents_ledger.ledger import compact, threads
+from agents_ledger.ledger.kept_questions import as_history, is_kept, kept_questions
 from agents_ledger.ledger.records import read_turn, spoken
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, TurnRow
 from agents_ledger.model.texts import json_text, read_json
@@ -45,13 +46,12 @@ def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
     turn = read_turn(tx, turn_id)
     compaction = compact.newest(tx, turn_id)
     seen = map(_sent, contributions(tx, turn, compaction))
-    replaced = compaction.replacement_json if compaction else None
     return Context(
         turn_id=turn_id,
         system=system_prompt(tx, turn),
         summary=(compaction.summary or None) if compaction else None,
         compaction_turn_id=compaction.turn_id if compaction else None,
-        replacement=None if replaced is None else read_json(replaced),
+        replacement=None if compaction is None else _replacement(tx, turn, compaction),
         turns=[each for each in seen if each.messages or each.calls],
         query=query,
     )
@@ -105,6 +105,13 @@ def in_order(messages: list[MessageRow], calls: list[CallRow]) -> list[MessageRo
     for message, following in zip(messages, behind[1:], strict=True):
         steps += [message, *following]
     return steps
+
+
+def _replacement(tx: Tx, turn: TurnRow, row: CompactionRow) -> Any:
+    """What stands in place of the turns before a compaction, if the agent goes on with something of its own."""
+    if row.replacement_json is not None:
+        return read_json(row.replacement_json)
+    return as_history(kept_questions(tx, turn), row.summary) if is_kept(row) else None
 
 
 def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[ContextTurn]:

@@ -138,7 +138,7 @@ def _rarities(tx: Tx, words: Words, parts: Parts) -> dict[str, float]:
         word: max(1.0, count / _MATCHES) for word, count in words.counts.items()
     }  # of many only some were looked at
     terms = [term.text for term in words.query.terms]
-    return {word: rarity(turns[word] * unseen.get(word, 1.0), of_all) for word in terms}
+    return {word: rarity(word, turns[word] * unseen.get(word, 1.0), of_all) for word in terms}
 
 
 def _summaries(database: Database, tx: Tx, words: Words) -> dict[str, str]:

@@ -27,7 +27,7 @@ from agents_ledger.ledger.fork_evidence import (
 )
 from agents_ledger.ledger.policy import Policy
 from agents_ledger.model.filters import Filters
-from agents_ledger.model.fork_points import ForkPoint, ForkPoints, Stand, reasons
+from agents_ledger.model.fork_points import ForkPoint, ForkPoints, Stand, reasons, telling
 from agents_ledger.model.queries import Query
 from agents_ledger.model.ranking import Newness, Ranked
 from agents_ledger.model.relevance import LONGEST, Share, Step, carried
@@ -141,6 +141,7 @@ def _told(
     openings = threads.openings(tx, turn_ids)
     for each in shown:
         about, where = facts[each.place.turn_id], stands[each.place.turn_id]
+        worths = {word: share.worth for word, share in each.shares.items() if word != MEANING}
         point = ForkPoint(
             turn_id=about.turn_id,
             score=round(each.score, 3),
@@ -152,7 +153,9 @@ def _told(
             started_at=about.started_at,
             depth=each.place.depth,
             opening=openings.get(about.turn_id),
-            words=tuple(sorted(each.shares.keys() - {MEANING}, key=lambda word: (-each.shares[word].worth, word))),
+            words=tuple(sorted(worths, key=lambda word: (-worths[word], word))),
+            telling=telling(worths),
+            is_alike=MEANING in each.shares,
             missing=tuple(word for word in evidence.rarities if word not in each.shares),
             stands=where,
             snippet=snippets[where[0].turn_id],

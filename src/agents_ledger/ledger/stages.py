@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from agents_ledger.errors import SummariserFailed
+from agents_ledger.errors import LedgerError, SummariserFailed
 from agents_ledger.model.estimates import AROUND_A_MESSAGE, estimate, fitted
 from agents_ledger.model.extractive import MODEL, facts
 from agents_ledger.model.summary import Done, Passage, Said, Summariser, Summary, Task
@@ -23,7 +23,7 @@ def ask(summariser: Summariser, task: Task) -> Summary:
             f"about {size:,} tokens are too much for the summariser's window of {window:,}: the mode `safeguard` "
             "summarises them in stages"
         )
-    return summariser.summarise(task)
+    return _summary(summariser, task)
 
 
 def ask_safely(summariser: Summariser, task: Task) -> Summary:
@@ -33,7 +33,7 @@ def ask_safely(summariser: Summariser, task: Task) -> Summary:
     whole: Summary | None = None
     for stage in _stages(told, summariser.window_tokens):
         earlier = told.earlier if whole is None else whole.text
-        made = summariser.summarise(structs.replace(told, passages=tuple(stage), earlier=earlier))
+        made = _summary(summariser, structs.replace(told, passages=tuple(stage), earlier=earlier))
         whole = made if whole is None else _joined(whole, made)
     assert whole is not None, "there is something to summarise"  # noqa: S101
     if not kept or whole.model == MODEL:  # it has these sections already
@@ -44,6 +44,27 @@ def ask_safely(summariser: Summariser, task: Task) -> Summary:
 def size_of(passage: Passage) -> int:
     """The tokens of a passage, roughly."""
     return sum(_size(step) for step in passage.steps)
+
+
+def _summary(summariser: Summariser, task: Task) -> Summary:
+    """What a summariser gives, if that is a summary. An empty one would hide all that came before its stage."""
+    try:
+        made: object = summariser.summarise(task)
+    except LedgerError:
+        raise
+    except Exception as problem:  # somebody else's code
+        raise SummariserFailed(
+            f"the summariser ended with {type(problem).__name__}: {problem}; the session is as it was"
+        ) from problem
+    if not isinstance(made, Summary):
+        raise SummariserFailed(f"the summariser gave a {type(made).__name__}, no Summary: the session is as it was")
+    text: object = made.text
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise SummariserFailed(f"the summariser gave a Summary whose text is a {kind}: the session is as it was")
+    if not text.strip():
+        raise SummariserFailed(f"{made.model} gave an empty summary: the session is as it was. Try again")
+    return made
 
 
 def _stages(task: Task, window: int | None) -> Iterator[list[Passage]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.ledger import compact, context
+from agents_ledger.ledger import compact, context, kept_questions
 from agents_ledger.ledger.context import ContextTurn
 from agents_ledger.ledger.evidence import Slices, places, row_in
 from agents_ledger.ledger.records import read_record, read_turn
@@ -74,6 +74,8 @@ class Teller:
         kept_until = 0 if compaction is None else turn.compaction_depth
         if compaction is not None and compaction.replacement_json is not None:
             yield from self._replaced(compaction)
+        elif compaction is not None and kept_questions.is_kept(compaction):
+            yield from self._questions(turn)
         for told in context.contributions(self._tx, turn, compaction):
             yield from self._of_turn(told, is_kept=told.depth < kept_until)
 
@@ -135,6 +137,12 @@ class Teller:
             for call in read_record(self._tx, turn.parent_turn_id).calls:
                 if call.native_id in asked:
                     yield Told("tool", (_result(call, self._held(call.evidence)),))
+
+    def _questions(self, turn: TurnRow) -> Iterator[Entry]:
+        """What the agent keeps of what it was asked, without the pictures."""
+        for row, text in kept_questions.kept_questions(self._tx, turn):
+            at = row.created_at
+            yield Entry(role="user", blocks=(Text(text),), turn_id=row.turn_id, at=at, source=row.source, is_kept=True)
 
     def _held(self, evidence: str | None) -> list[Held]:
         if self._reveal is None:

@@ -1,14 +1,16 @@
 """What a search for starting points gives: turns to fork from, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
+from agents_ledger.model.grammar import GRAMMAR
 from agents_ledger.model.hits import Snippet
 
 _A_LOT = 0.5  # of the budget
 _WORDS = 4  # that are named
+_LEAST = 0.1  # of what the weightiest word is worth, from which on another one is worth naming
 
 
 class Stand(Struct, frozen=True):
@@ -35,6 +37,8 @@ class ForkPoint(Struct, frozen=True, kw_only=True):
     depth: int
     opening: str | None  # what the turn itself began with
     words: tuple[str, ...]  # of the question, those that stand in its thread, the most telling first
+    telling: tuple[str, ...]  # those of them that carry weight, and do not only hold the sentence together
+    is_alike: bool  # also in its meaning
     missing: tuple[str, ...]
     stands: tuple[Stand, ...]  # where they stand, the weightiest first
     snippet: Snippet  # out of the first of these
@@ -60,15 +64,24 @@ class ForkPoints(Struct, frozen=True):
 
 def reasons(point: ForkPoint, budget_tokens: int) -> Iterator[str]:
     """Why a turn is where it is in the list, the weightiest first."""
-    if point.words:
-        more = len(point.words) - _WORDS
-        yield f"speaks of {', '.join(point.words[:_WORDS])}" + (f" and {more} more" if more > 0 else "")
-    else:
-        yield "means something alike"
+    yield _what(point)
     yield _where(point)
     if summarised := sum(stand.share for stand in point.stands if stand.is_summarised):
         yield f"{'most' if summarised > _A_LOT else 'some'} of it is only in a summary by now"
     yield _size(point, budget_tokens)
+
+
+def telling(worths: Mapping[str, float]) -> tuple[str, ...]:
+    """The words that a point is found by, the weightiest first, without those that count little beside them."""
+    found = sorted(worths.keys() - GRAMMAR, key=lambda word: (-worths[word], word))
+    return tuple(word for word in found if worths[word] >= _LEAST * worths[found[0]])
+
+
+def _what(point: ForkPoint) -> str:
+    if not point.telling:
+        return "means something alike" if point.is_alike else f"has only {', '.join(point.words[:_WORDS])} of it"
+    more = len(point.telling) - _WORDS
+    return f"speaks of {', '.join(point.telling[:_WORDS])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _where(point: ForkPoint) -> str:

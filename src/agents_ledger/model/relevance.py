@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from agents_ledger.model.grammar import GRAMMAR
 from agents_ledger.model.queries import Term
 from agents_ledger.model.tokens import is_special, pairs
 
@@ -21,6 +22,7 @@ LONGEST = 4096  # characters of a question that are looked at
 MOST_WORDS = 64
 _WORD = re.compile(r"[^\W_]+")
 _K1, _B, _LENGTH = 1.2, 0.75, 10_000  # as usual; bytes of a middling turn
+_ENOUGH, _EVERYWHERE = 200, 0.8  # turns that tell how rare a word is; part of them in which a word of grammar is
 _RARER = 2  # a question has many words that are a little rare: those that are very rare shall decide
 _ELSEWHERE = 0.05  # times that a word counts which stands in the results of a call or in thoughts
 _CARRIED = 0.8  # what the turn before is worth
@@ -62,9 +64,14 @@ def question_terms(text: str) -> list[Term]:
     return list(found)[:MOST_WORDS]
 
 
-def rarity(count: float, of_all: int) -> float:
-    """What a word is worth that was said in so many of all turns."""
-    return math.pow(math.log(1 + (max(of_all - count, 0) + 0.5) / (count + 0.5)), _RARER)
+def rarity(word: str, count: float, of_all: int) -> float:
+    """What a word is worth that was said in so many of all turns.
+
+    A few turns do not tell: there, a word of grammar counts as if it stood in most of those that are not there yet.
+    """
+    unsaid = max(_ENOUGH - of_all, 0) if word in GRAMMAR else 0
+    seen, turns = count + unsaid * _EVERYWHERE, of_all + unsaid
+    return math.pow(math.log(1 + (max(turns - seen, 0) + 0.5) / (seen + 0.5)), _RARER)
 
 
 def worths(parts: Iterable[Part], rarities: Mapping[str, float], size: float) -> dict[str, float]:

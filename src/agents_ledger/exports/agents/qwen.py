@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agents_ledger.exports.agents.parts import begun, parts
+from agents_ledger.exports.agents.qwen_copying import again
 from agents_ledger.model.ids import uuid4
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Entry, Result, Story
@@ -80,7 +81,7 @@ NATIVE = Native(
     new_session=lambda _at, random: uuid4(random),
     file=lambda fork: f"{_SLUG.sub('-', fork.cwd)}/chats/{fork.session}.jsonl",
     place=_place,
-    again=lambda _origin, _fork: None,
+    again=again,
     anew=anew,
     resume=lambda session, _file: ("qwen", "--resume", session),
 )
