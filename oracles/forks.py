@@ -70,11 +70,11 @@ class Life:
     def fork(self, turn: TurnRow, into: type[LiveAgent]) -> tuple[Made, list[Item]]:
         """Writes a fork, lets the real program resume it; gives what it put before the model, its question left out."""
         made = fork_into(self.ledger, self.machine, turn.id, NAMES[into])
-        self.forks[made.session] = turn.id
         box = self.agent.box
         before = len(box.requests())
-        session = made.path if into.is_named_by_file else made.agent_session
-        into(box, session).ask(RESUMED)
+        resumed = into(box, made.path if into.is_named_by_file else made.agent_session)
+        resumed.ask(RESUMED)
+        self.forks[f"{NAMES[into]}:{resumed.session}" if into.is_renamed else made.session] = turn.id
         sent = next(request for request in box.requests()[before:] if request.tools or is_summary(request))
         return made, plain(sent.history)[:-1]
 

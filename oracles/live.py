@@ -41,6 +41,7 @@ class LiveAgent(ABC):
 
     judge: ClassVar[str]
     is_named_by_file: ClassVar[bool] = False  # a session is resumed by its file, and not by its id
+    is_renamed: ClassVar[bool] = False  # what is resumed by its file gets another id
 
     def __init__(self, box: Box, session: str | None = None) -> None:
         if why := missing(self.judge):

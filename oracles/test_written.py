@@ -9,6 +9,7 @@ from oracles.box import Box
 from oracles.conversation import Item
 from oracles.forks import NAMES, expected, lived
 from oracles.live import Claude, LiveAgent
+from oracles.test_forks import check_one_tree
 from oracles.translation import SUMMARY, summarised, translated
 from oracles.written import Gemini, OpenClaw, OpenCode, Qwen
 
@@ -31,6 +32,8 @@ def test_a_fork_of_any_turn_is_resumed_in_the_agent_s_own_words(box: Box, target
             assert not made.is_copy
             wanted = translated(expected(life, turn), "claude-code", NAMES[target])
             assert plainly(summarised(sent)) == plainly(wanted), f"{turn.turn_type} turn {turn.depth}"
+        if target is not OpenClaw:  # whose database is not read
+            check_one_tree(life, life.path)
 
 
 def plainly(items: list[Item]) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Agents that only resume what is written here, in a closed room with the fake model."""
+"""Agents that are judges of the night, in a closed room with the fake model."""
 
 import json
 import shlex
@@ -52,14 +52,18 @@ class Qwen(LiveAgent):
 
 
 class OpenCode(LiveAgent):
-    """OpenCode; a session is imported before it is resumed."""
+    """OpenCode; a session that was written for it is imported before it is resumed."""
 
     judge = "opencode"
 
     @property
     def file(self) -> Path:
-        """The document that was imported: its own sessions are rows of a database."""
-        return self.box.home / ".local" / "share" / "opencode" / "imports" / f"{self.session}.json"
+        """The database, where all sessions are."""
+        return self._data / "opencode.db"
+
+    @property
+    def _data(self) -> Path:
+        return self.box.home / ".local" / "share" / "opencode"
 
     def _prepare(self) -> None:
         folder = self.box.home / ".config" / "opencode"
@@ -77,18 +81,22 @@ class OpenCode(LiveAgent):
         (folder / "opencode.json").write_text(json.dumps(settings))
 
     def _command(self, prompt: str, image: Path | None = None) -> list[str]:
-        assert image is None, "it is asked for words only"
         program = shlex.quote(str(JUDGES["opencode"].file))
         asked = f"printf %s {shlex.quote(prompt)}"  # as an argument it would be quoted once more
-        run = f"{program} run --format json --auto -m fake/fake-model --session {self.session}"
-        return ["sh", "-c", f"{program} import {shlex.quote(str(self.file))} >&2 && {asked} | {run}"]
+        run = f"{program} run --format json --auto -m fake/fake-model"
+        run += f" --session {self.session}" if self.session else ""
+        run += f" -f {shlex.quote(str(image))}" if image else ""
+        given = self._data / "imports" / f"{self.session}.json"
+        first = f"{program} import {shlex.quote(str(given))} >&2 && " if given.exists() else ""
+        return ["sh", "-c", f"{first}{asked} | {run}"]
 
     def _variables(self) -> dict[str, str]:
         off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
         return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
 
-    def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
-        return str(self.session)
+    def _learned(self, said: str) -> str:
+        events = (json.loads(line) for line in said.splitlines() if line.startswith("{"))
+        return str(self.session or next(event["sessionID"] for event in events))
 
 
 class Gemini(LiveAgent):
@@ -96,6 +104,7 @@ class Gemini(LiveAgent):
 
     judge = "gemini"
     is_named_by_file = True
+    is_renamed = True
 
     @property
     def file(self) -> Path:

@@ -26,8 +26,9 @@ NOT_CUT = "and a word from a person"
 CASES = [case for case in cases() if case.format in FORMATS and case.name not in (*BROKEN, *CUT)]
 _ULID = re.compile(r"\b[0-9A-Z]{26}\b")  # AgentUse names the folder of an output
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
-AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen")
-IMAGES = ("claude-code/images", "codex/image", "pi/images")  # AgentUse keeps files beside what was said
+AGENTS = ("claude-code", "codex", "pi", "openclaw", "agentuse", "qwen", "gemini", "opencode")
+IMAGES = ("claude-code/images", "codex/image", "pi/images")
+NO_IMAGES = ("agentuse", "opencode")  # files beside what was said; a document, which is one record
 
 
 ACROSS = [
@@ -41,7 +42,7 @@ ACROSS = [
         "pi/v3",
     )
     for agent in AGENTS
-    if not name.startswith(agent) and not (agent == "agentuse" and name in IMAGES)
+    if not name.startswith(agent) and not (agent in NO_IMAGES and name in IMAGES)
 ]
 
 
@@ -117,6 +118,19 @@ def test_a_fork_for_another_agent_reads_as_its_origin_in_other_words(name: str, 
         for made, again in read_back(tmp_path, forks):
             read = _words(told(again, again.head(made.session) or "")[1], agent)
             assert read == _words(told(ledger, made.turn_id, agent)[1], agent)
+
+
+@pytest.mark.parametrize("name", ["opencode/tools-image-and-fork", "gemini/image", "gemini/imported-and-forked"])
+def test_pictures_in_rows_and_lines_are_carried_over(name: str, tmp_path: Path) -> None:
+    case = next(case for case in cases() if case.name == name)
+    machine = Machine(str(tmp_path / "home"), {}, "linux")
+    (tmp_path / "home").mkdir()
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, case.source)
+        made = [fork_into(ledger, machine, turn_id, "claude-code") for turn_id, _ in forkable(ledger)]
+        texts = [Path(one.path).read_text(encoding="utf-8") for one in made]
+        assert any('"media_type":"image/png","data":"iVBOR' in text for text in texts)
+        assert not [loss for one in made for loss in one.losses if loss.code == "image-left-out"]
 
 
 def _words(entries: list[tuple[str, list[Block]]], agent: str) -> list[object]:

@@ -15,6 +15,7 @@ _SESSION = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(ses_[A-Za-z0-9]{1,80})"')
 _TREE = re.compile(
     r"^(.*/storage)/(?:session/)?(info|session|message|part)/(?:.*/)?(?:ses|msg|prt)_[A-Za-z0-9]+\.json$"
 )
+_NAMED = re.compile(r"/(ses_[A-Za-z0-9]{1,80})(?:/|\.json$)")
 _SURE, _LIKELY = 90, 80
 _EARLY, _LATE = 40, 90  # a database goes on with what files began; exports repeat it
 
@@ -29,12 +30,16 @@ def recognise(path: str, head: bytes) -> Kind | None:
         )
     if not head.lstrip().startswith(b"{"):
         return None
-    session = _SESSION.search(head)
-    if session is not None and (found := _TREE.match(path)):
-        return Kind(found[2], "bundle", _SURE, _EARLY, group=session[1].decode())
+    found, named, session = _TREE.match(path), _NAMED.search(path), _SESSION.search(head)
+    if found is not None and (named or session):
+        return Kind(found[2], "bundle", _SURE, _EARLY, group=named[1] if named else _text(session))
     if _EXPORT.match(head) and session is not None:
         return Kind("export", "document", _SURE, _LATE)
     return None
+
+
+def _text(found: re.Match[bytes] | None) -> str:
+    return "" if found is None else found[1].decode()
 
 
 def bundle(path: str) -> str | None:
