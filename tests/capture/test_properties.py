@@ -12,7 +12,7 @@ import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture.rebuild import rebuild
-from agents_ledger.capture.sync import Summary
+from agents_ledger.capture.summary import Summary
 from agents_ledger.ledger import evidence
 from tests.capture.cuts import cuts, growth
 from tests.capture.folders import (
