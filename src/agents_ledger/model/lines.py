@@ -25,6 +25,15 @@ def values(record: bytes) -> Iterator[Any]:
         yield from _patient(record)
 
 
+def objects(record: bytes) -> Iterator[dict[str, Any] | Problem]:
+    """The JSON objects of a record; whatever else it holds is a `Problem`."""
+    for value in values(record):
+        if isinstance(value, dict | Problem):
+            yield value
+        else:
+            yield Problem("not-an-object", type(value).__name__)
+
+
 def typed(record: bytes, decoder: "msgspec.json.Decoder[T]") -> Iterator[T | Problem]:
     """The same, by a typed decoder; what does not fit the type is a `bad-field`."""
     try:

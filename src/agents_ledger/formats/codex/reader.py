@@ -12,7 +12,7 @@ from agents_ledger.formats.codex.signals import Handler, event_msg
 from agents_ledger.formats.codex.state import State
 from agents_ledger.formats.codex.tokens import usage_record
 from agents_ledger.model.formats import Reader, Source
-from agents_ledger.model.lines import values
+from agents_ledger.model.lines import objects
 from agents_ledger.model.steps import Base, Event, Facts, Problem, Stop
 from agents_ledger.model.times import from_iso
 
@@ -40,13 +40,11 @@ class Rollout(State):
         """The events of one line."""
         if self.stopped:
             return
-        for value in values(record):
+        for value in objects(record):
             if isinstance(value, Problem):
                 yield value
-            elif isinstance(value, dict):
-                yield from self._entry(value)
             else:
-                yield Problem("not-an-object", type(value).__name__)
+                yield from self._entry(value)
         self.line += 1
         self.place += 1
         if self.until is not None and self.place >= self.until and not self.stopped:
@@ -126,11 +124,9 @@ class Index(Struct):
 
     def read(self, record: bytes, name: str) -> Iterator[Event]:  # noqa: ARG002 - a rollout is one file
         """The name of one thread."""
-        for value in values(record):
+        for value in objects(record):
             if isinstance(value, Problem):
                 yield value
-            elif not isinstance(value, dict):
-                yield Problem("not-an-object", type(value).__name__)
             else:
                 yield from self._named(value)
 

@@ -23,7 +23,7 @@ from agents_ledger.formats.gemini.written import wrote
 from agents_ledger.model.entries import OPEN_CALLS, CallStatus
 from agents_ledger.model.formats import Source
 from agents_ledger.model.gemini_api import Content, Json, content_of, text
-from agents_ledger.model.lines import values
+from agents_ledger.model.lines import objects
 from agents_ledger.model.steps import Answered, Asked, Closed, Compacted, Event, Facts, Moved, Noted, Problem, Said
 from agents_ledger.model.texts import storable
 from agents_ledger.model.times import from_iso
@@ -60,11 +60,9 @@ class LogReader(Struct):
     def read(self, record: bytes, name: str) -> Iterator[Event]:
         """The events of a line, or of a whole document."""
         del name
-        for value in values(record):
+        for value in objects(record):
             if isinstance(value, Problem):
                 yield value
-            elif not isinstance(value, dict):
-                yield Problem("not-an-object", type(value).__name__)
             else:
                 yield from self._record(value)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from agents_ledger.model.lines import values
+from agents_ledger.model.lines import objects, values
 from agents_ledger.model.steps import At, Event, Problem
 
 Json = dict[str, Any]
@@ -74,11 +74,9 @@ def _sort(name: str, record: bytes, found: dict[str, Session]) -> Iterator[Probl
 
 
 def _values(data: bytes, name: str, found: dict[str, Session], table: str, facts: Json) -> Iterator[Problem]:
-    for value in values(data):
+    for value in objects(data):
         if isinstance(value, Problem):
             yield value
-        elif not isinstance(value, dict):
-            yield Problem("not-an-object", type(value).__name__)
         elif table == "message":
             _message(_named(value, facts), name, found)
         elif table == "part":

@@ -9,7 +9,7 @@ from agents_ledger.formats.qwen.contents import usage_of
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.formats import Source
 from agents_ledger.model.gemini_api import Content, Json, content_of, count, mapping, text
-from agents_ledger.model.lines import values
+from agents_ledger.model.lines import objects
 from agents_ledger.model.steps import Answered, Compacted, Event, Facts, Noted, Problem, Said
 from agents_ledger.model.times import from_iso
 
@@ -43,11 +43,9 @@ class LineReader(Struct):
     def read(self, record: bytes, name: str) -> Iterator[Event]:
         """The events of a line."""
         del name
-        for value in values(record):
+        for value in objects(record):
             if isinstance(value, Problem):
                 yield value
-            elif not isinstance(value, dict):
-                yield Problem("not-an-object", type(value).__name__)
             elif text(value.get("sessionId")) is None:
                 yield Problem("bad-field", "sessionId")
             else:
