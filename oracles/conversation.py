@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
@@ -19,6 +19,7 @@ class Item:
     text: str = ""
     name: str = ""
     id: str = ""
+    is_error: bool = field(default=False, compare=False)  # of a result, where the API has a mark for it
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ def _anthropic_items(message: Json) -> Iterator[Item]:
             case "tool_use":
                 yield Item(role, "call", json.dumps(block["input"], sort_keys=True), block["name"], block["id"])
             case "tool_result":
-                yield Item("tool", "result", _text(block.get("content")), id=block["tool_use_id"])
+                has_failed = block.get("is_error") is True
+                yield Item("tool", "result", _text(block.get("content")), id=block["tool_use_id"], is_error=has_failed)
             case "image":
                 yield Item(role, "image", _picture(block))
             case _:

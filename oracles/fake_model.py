@@ -32,19 +32,20 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from oracles.conversation import Item, Json, Tool, answers, history, system_prompt, tools
-from oracles.wire import Call, Reply, events
+from oracles.wire import Call, Reply, events, whole_chat
 
 MARK = "FAKE:"
 CALL_ID = "{call}"
 SUMMARY = "FAKE SUMMARY"
+EVENT = "[OpenClaw runtime event]"  # a subagent has ended: told before the next question, and never written down
 _ROUTES = {"/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses"}
 _ROUTES |= {":streamGenerateContent": "gemini"}
 _TOOLS = {
-    "shell": ("Bash", "bash", "exec_command", "shell_command", "shell", "run_shell_command"),
+    "shell": ("Bash", "bash", "exec_command", "shell_command", "shell", "exec", "run_shell_command"),
     "read": ("Read", "read", "read_file"),
-    "task": ("Agent", "Task", "spawn_agent"),
+    "task": ("Agent", "Task", "spawn_agent", "sessions_spawn", "agent", "task"),
 }
-_ARGUMENTS = {"shell": ("command", "cmd"), "read": ("file_path", "path"), "task": ("prompt", "message")}
+_ARGUMENTS = {"shell": ("command", "cmd"), "read": ("file_path", "path"), "task": ("prompt", "message", "task")}
 _FILLING: Json = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
 _ASKS_SUMMARY = re.compile(
     r"detailed summary|structured (context )?(checkpoint )?summary|context checkpoint|handoff", re.IGNORECASE
@@ -64,7 +65,7 @@ def next_step(items: list[Item], offered: dict[str, Tool], system: str) -> Json:
         return {"text": f"<summary>\n{SUMMARY} of {answers(items)} answers.\n</summary>"}
     place = max((n for n, item in enumerate(items) if _is_prompt(item) and MARK in item.text), default=None)
     if place is not None:
-        steps, _ = json.JSONDecoder().raw_decode(items[place].text.split(MARK, 1)[1])
+        steps, _ = json.JSONDecoder().raw_decode(_question(items[place].text).split(MARK, 1)[1])
         after = items[place + 1 :]
         if answers(after) < len(steps) and not any(SUMMARY in item.text for item in after):
             step: Json = steps[answers(after)]
@@ -103,6 +104,11 @@ def _arguments(kind: str, value: str, schema: Json) -> Json:
         wanted = properties.get(name, {}).get("type")
         given.setdefault(name, _FILLING.get(wanted, f"fake_{name}") if isinstance(wanted, str) else f"fake_{name}")
     return given
+
+
+def _question(text: str) -> str:
+    """What was asked, without an event that openclaw put before it, in which a subagent's script may stand."""
+    return text.rpartition("\n\n")[2] if EVENT in text else text
 
 
 def _is_prompt(item: Item) -> bool:
@@ -184,7 +190,10 @@ class _Handler(BaseHTTPRequestHandler):
                     "body": body,
                 }
             )
-        self._send_stream(api, reply, step.get("hold"))
+        if api == "chat" and not body.get("stream"):
+            self._send_json(whole_chat(reply))
+        else:
+            self._send_stream(api, reply, step.get("hold"))
 
     def _send_json(self, value: Json, status: int = 200) -> None:
         data = json.dumps(value).encode()

@@ -17,17 +17,19 @@ from agents_ledger.model.rows import TurnRow
 from oracles.box import Box, Request
 from oracles.conversation import Item, Json
 from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
-from oracles.written import Gemini, OpenClaw, OpenCode, Qwen
+from oracles.written import Gemini, OpenClaw, OpenClawFiles, OpenCode, Qwen
 
 NAMES: dict[type[LiveAgent], str] = {Claude: "claude-code", Codex: "codex", Pi: "pi", PiEarendil: "pi"}
-NAMES |= {Qwen: "qwen", OpenCode: "opencode", Gemini: "gemini", OpenClaw: "openclaw"}
+NAMES |= {Qwen: "qwen", OpenCode: "opencode", Gemini: "gemini", OpenClaw: "openclaw", OpenClawFiles: "openclaw"}
 RESUMED = "Resumed?"
+_FULL = {Codex: 400_000, OpenClawFiles: 196_000}  # tokens that fill the window; else 190,000
 TOOLS: list[Json] = [
     {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},
     {"tools": [{"shell": "echo second"}, {"shell": "ls /nonexistent-folder"}]},
     {"text": "Done."},
 ]
 _SUBAGENT = 'Sub job. FAKE:[{"shell": "echo in-sub"}, {"text": "Sub result 42"}]'
+_ASKING_FOR_SUMMARY = ("CONTEXT CHECKPOINT", "CRITICAL: Respond with TEXT ONLY", "generate the <state_snapshot>")
 # what the programs put in by themselves, each time anew
 _INJECTED = re.compile(
     r"\s*(<system-reminder>|<environment_context>|<permissions|<skills_instructions>|You are a coding agent"
@@ -94,21 +96,39 @@ def lived(box: Box, kind: type[LiveAgent]) -> Iterator[Life]:
     red = box.work / "red.png"
     red.write_bytes(_red_png())
     agent.ask("Hello one.", *TOOLS)
-    if kind is Claude:
-        agent.ask("Look.", {"read": str(red)}, {"text": "It is red."})
-        agent.ask("Use a subagent.", {"task": _SUBAGENT}, {"text": "Sub said 42."})
-        agent.ask("/compact")
-    else:
+    if kind in (Codex, Pi, PiEarendil):
         agent.ask("Look.", {"text": "It is red."}, image=red)
-        if kind is Codex:
-            wait = {"tool": "wait_agent", "args": {"targets": ["x"], "timeout_ms": 10_000}}
-            agent.ask("Use a subagent.", {"task": _SUBAGENT}, wait, {"text": "Sub said 42."})
-        much = 400_000 if kind is Codex else 190_000
-        agent.ask("Much.", {"shell": "echo x"}, {"text": "Much was read.", "usage": {"input": much}})
+    else:
+        agent.ask("Look.", {"read": str(red)}, {"text": "It is red."})
+    _ask_for_subagent(agent)
+    _fill(agent)
     agent.ask("After?", {"shell": "echo after"}, {"text": "Done after."})
     agent.ask("Last?")
     with captured(agent) as life:
         yield life
+
+
+def _ask_for_subagent(agent: LiveAgent) -> None:
+    """Where the agent has some."""
+    if isinstance(agent, Pi):
+        return
+    wait = {"tool": "wait_agent", "args": {"targets": ["x"], "timeout_ms": 10_000}}
+    waits = [wait] if isinstance(agent, Codex) else []
+    agent.ask("Use a subagent.", {"task": _SUBAGENT}, *waits, {"text": "Sub said 42."})
+    if isinstance(agent, OpenClaw):
+        agent.ask("Wait.", {"text": "I waited."})  # what the subagent said comes with the next question
+
+
+def _fill(agent: LiveAgent) -> None:
+    """Until the agent compacts: by itself, or because it is told to."""
+    if isinstance(agent, Claude):
+        agent.ask("/compact")
+        return
+    much = {"shell": "seq 1 3000"} if isinstance(agent, Qwen) else {"shell": "echo x"}  # it counts what it compresses
+    usage = {} if isinstance(agent, Qwen) else {"usage": {"input": _FULL.get(type(agent), 190_000)}}
+    agent.ask("Much.", much, {"text": "Much was read.", **usage})
+    if isinstance(agent, Qwen):
+        agent.ask("/compress")
 
 
 @contextmanager
@@ -161,10 +181,15 @@ def plain(history: tuple[Item, ...]) -> list[Item]:
     return _in_order(found)
 
 
+def failures(items: list[Item]) -> list[tuple[str, bool]]:
+    """The results, each with whether it is marked as an error."""
+    return [(item.text.strip(), item.is_error) for item in items if item.kind == "result"]
+
+
 def is_summary(request: Request) -> bool:
     """Whether the agent asks for a summary of everything."""
     texts = [item.text for item in request.history if item.role == "user" and item.kind == "text"]
-    return bool(texts) and ("CONTEXT CHECKPOINT" in texts[-1] or "CRITICAL: Respond with TEXT ONLY" in texts[-1])
+    return bool(texts) and any(mark in texts[-1] for mark in _ASKING_FOR_SUMMARY)
 
 
 def _in_order(items: list[Item]) -> list[Item]:

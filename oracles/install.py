@@ -77,6 +77,18 @@ JUDGES = {
             is_nightly=True,
         ),
         Judge("openclaw", "npm", "openclaw", "2026.9.6", "node_modules/openclaw/openclaw.mjs", is_nightly=True),
+        # older ones: with sessions in files, and with compactions of which the summary alone is noted
+        Judge(
+            "openclaw-files",
+            "npm",
+            "openclaw",
+            "2026.7.1",
+            "node_modules/openclaw/openclaw.mjs",
+            is_nightly=True,
+        ),
+        Judge(
+            "codex-old", "npm", "@openai/codex", "0.63.0", "node_modules/@openai/codex/bin/codex.js", is_nightly=True
+        ),
         Judge(
             "opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-linux-*/bin/opencode", is_nightly=True
         ),

@@ -146,7 +146,7 @@ class Codex(LiveAgent):
         picture = [] if image is None else ["-i", str(image)]
         return [
             str(NODE),
-            str(JUDGES["codex"].file),
+            str(JUDGES[self.judge].file),
             "exec",
             "--json",
             "--skip-git-repo-check",
@@ -165,6 +165,12 @@ class Codex(LiveAgent):
             if event.get("type") == "thread.started":
                 return str(event["thread_id"])
         raise AgentFailed(f"codex named no thread: {said[-2000:]}")
+
+
+class OldCodex(Codex):
+    """Codex 0.63.0, which notes of a compaction only its summary, and not what it goes on with."""
+
+    judge = "codex-old"
 
 
 class Pi(LiveAgent):

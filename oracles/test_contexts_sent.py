@@ -14,7 +14,7 @@ from agents_ledger.model.rows import CallRow, TurnRow
 from oracles.box import Box
 from oracles.conversation import Item, Json, history
 from oracles.forks import TOOLS, Life, captured, is_summary, plain
-from oracles.live import Claude, Codex, LiveAgent
+from oracles.live import Claude, Codex, LiveAgent, OldCodex
 from oracles.ours import result_text
 from oracles.translation import summarised
 
@@ -61,12 +61,24 @@ def compacted_in_a_turn(agent: LiveAgent) -> LiveAgent:
     return agent
 
 
+def compacted_with_long_questions(agent: LiveAgent) -> LiveAgent:
+    """More was asked than a compaction keeps: the oldest is left out, and the next one cut."""
+    for number in (1, 2, 3, 4):
+        agent.ask(f"Long {number}: " + "many wörds € " * 2_500)
+    agent.ask("Much.", {"shell": "echo x"}, {"text": "Much was read.", **FULL})
+    agent.ask("After?", *AFTER)
+    return agent
+
+
 LIVES: dict[str, Callable[[Box], LiveAgent]] = {
     "Claude by hand": compacted_by_hand,
     "Claude between turns": lambda box: compacted_between_turns(SmallClaude(box)),
     "Claude in a turn": lambda box: compacted_in_a_turn(SmallClaude(box)),
     "Codex between turns": lambda box: compacted_between_turns(Codex(box)),
     "Codex in a turn": lambda box: compacted_in_a_turn(Codex(box)),
+    "Old Codex between turns": lambda box: compacted_between_turns(OldCodex(box)),
+    "Old Codex in a turn": lambda box: compacted_in_a_turn(OldCodex(box)),
+    "Old Codex with long questions": lambda box: compacted_with_long_questions(OldCodex(box)),
 }
 
 
@@ -83,7 +95,7 @@ def test_the_context_of_each_turn_is_what_the_agent_sent_after_it(box: Box, name
             where = f"{turn.turn_type} turn {turn.depth}"
             assert plain(tuple(told(life.ledger.context(turn.id, query)))) == sent, where
             assert summarised(_requested(life, turn, query)) == summarised(sent), where
-        assert sum(turn.turn_type == "compaction" for turn in path) == (1 if name.endswith("in a turn") else 2)
+        assert sum(turn.turn_type == "compaction" for turn in path) == (2 if name.endswith(("turns", "hand")) else 1)
 
 
 def _is_answered(life: Life, turn: TurnRow) -> bool:

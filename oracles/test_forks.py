@@ -4,7 +4,7 @@ import pytest
 
 from agents_ledger.model.rows import TurnRow
 from oracles.box import Box
-from oracles.forks import NAMES, Life, expected, lived
+from oracles.forks import NAMES, Life, expected, failures, lived
 from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
 from oracles.translation import summarised, translated
 
@@ -24,6 +24,7 @@ def test_the_same_agent_resumes_a_fork_of_any_turn_exactly(box: Box, kind: type[
             assert made.is_copy
             assert made.losses == []
             assert sent == expected(life, turn), f"{turn.turn_type} turn {turn.depth}"
+            assert failures(sent) == failures(expected(life, turn))
         check_one_tree(life, turns)
 
 
@@ -38,6 +39,8 @@ def test_another_agent_resumes_a_fork_of_any_turn_in_its_own_words(box: Box, sou
                 assert not made.is_copy
                 wanted = translated(expected(life, turn), NAMES[source], NAMES[target])
                 assert summarised(sent) == wanted, f"{target.__name__}, {turn.turn_type} turn {turn.depth}"
+                if Codex not in (source, target):  # whose API has no mark for an error
+                    assert failures(sent) == failures(wanted)
         check_one_tree(life, turns)
 
 

@@ -82,15 +82,25 @@ def _anthropic_blocks(reply: Reply) -> Iterator[tuple[Json, list[Json]]]:
         yield block, [{"type": "input_json_delta", "partial_json": half} for half in halves]
 
 
-def _chat(reply: Reply) -> list[Event]:
-    shared: Json = {"id": f"chatcmpl-{reply.id}", "object": "chat.completion.chunk", "created": 0, "model": reply.model}
-    usage = {
+def whole_chat(reply: Reply) -> Json:
+    """An answer in words at once, as Qwen Code asks for a summary."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": reply.text}, "finish_reason": "stop"}
+    shared = {"id": f"chatcmpl-{reply.id}", "object": "chat.completion", "created": 0, "model": reply.model}
+    return {**shared, "choices": [choice], "usage": _chat_usage(reply)}
+
+
+def _chat_usage(reply: Reply) -> Json:
+    return {
         "prompt_tokens": reply.input,
         "completion_tokens": reply.output,
         "total_tokens": reply.input + reply.output,
         "prompt_tokens_details": {"cached_tokens": reply.cached},
         "completion_tokens_details": {"reasoning_tokens": reply.reasoning},
     }
+
+
+def _chat(reply: Reply) -> list[Event]:
+    shared: Json = {"id": f"chatcmpl-{reply.id}", "object": "chat.completion.chunk", "created": 0, "model": reply.model}
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
     deltas += [{"reasoning_content": half} for half in _halves(reply.thinking)]
     deltas += [{"content": half} for half in _halves(reply.text)]
@@ -102,7 +112,7 @@ def _chat(reply: Reply) -> list[Event]:
     choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls" if reply.calls else "stop"})
     return [
         *((None, {**shared, "choices": [one]}) for one in choices),
-        (None, {**shared, "choices": [], "usage": usage}),
+        (None, {**shared, "choices": [], "usage": _chat_usage(reply)}),
     ]
 
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 from pathlib import Path
+from uuid import uuid4
 
 from oracles.install import JUDGES, NODE
 from oracles.live import LiveAgent
@@ -12,6 +13,7 @@ _QWEN = {
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
     "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+    "model": {"generationConfig": {"modalities": {"image": True}}},  # else it shows it no pictures
 }
 _MODALITIES = {"input": ["text", "image"], "output": ["text"]}
 _MODEL = {
@@ -160,7 +162,8 @@ class OpenClaw(LiveAgent):
         limits = {"contextWindow": 200_000, "maxTokens": 8192, "cost": cost}
         model = {"id": "fake-model", "name": "fake-model", "reasoning": True, "input": ["text", "image"], **limits}
         fake = {"baseUrl": self.box.url, "api": "anthropic-messages", "apiKey": "fake-key", "models": [model]}
-        defaults = {"workspace": str(self.box.work), "model": {"primary": "fake/fake-model"}}
+        kept = {"keepRecentTokens": 5}  # else 20,000, which is more than is said here
+        defaults = {"workspace": str(self.box.work), "model": {"primary": "fake/fake-model"}, "compaction": kept}
         settings = {
             "models": {"mode": "replace", "providers": {"fake": fake}},
             "agents": {"defaults": defaults},
@@ -180,3 +183,18 @@ class OpenClaw(LiveAgent):
 
     def _learned(self, said: str) -> str:  # noqa: ARG002 - it was given
         return str(self.session)
+
+
+class OpenClawFiles(OpenClaw):
+    """OpenClaw as it was when its sessions were files (the last such version)."""
+
+    judge = "openclaw-files"
+
+    def _command(self, prompt: str, image: Path | None = None) -> list[str]:
+        assert image is None, "on its command line it takes no pictures: let it read one"
+        self._next = self.session or str(uuid4())
+        asked = ["agent", "--local", "--json", "--session-id", self._next, "--message", prompt]
+        return [str(NODE), str(JUDGES[self.judge].file), *asked]
+
+    def _learned(self, said: str) -> str:  # noqa: ARG002 - its id is of our choice
+        return self._next
