@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents_ledger import Ledger
+from agents_ledger.capture import resuming
 from agents_ledger.capture.catalog import captures_of
 from agents_ledger.capture.forking import fork_into
 from agents_ledger.capture.rebuild import rebuild
@@ -182,3 +183,38 @@ def test_a_fork_of_a_fork_into_a_third_agent_holds_all_of_it(tmp_path: Path) -> 
         assert home.path(second.session)[:-1] == ledger.ancestry(head)
         text = Path(second.path).read_text(encoding="utf-8")
         assert text.index("hi-from-tool") < text.index("asked in Codex") < text.index("asked in pi")
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "command"),
+    [
+        ("opencode/subagent", "opencode:ses_e1c3436c2ffeyAe7z4bsSrT9us", ("opencode", "--session")),
+        ("opencode/tree-of-1.1", "opencode:ses_e1c2cca1effe8CMAApDDzV5y61", ("opencode", "--session")),
+        ("opencode/exports", "opencode:ses_eeeeeeeeeeeeFAKEHAND000001", ("sh", "-c")),
+        ("gemini/image", "gemini:bd42dbb8-a6bd-4b69-a9ef-243bec40b4de", ("gemini", "--resume")),
+        ("gemini/document-of-0.10", "gemini:eb91d7f9-3023-4216-bfe4-5d0c58f98c1e", ("gemini", "--resume")),
+    ],
+)
+def test_a_session_is_opened_where_its_agent_keeps_it(
+    name: str, label: str, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        Sync(ledger, Machine(str(tmp_path), {}, "linux")).run([str(GOLDEN / name / "source")])
+        found = resuming.opened(ledger, label)
+        assert found.command[:2] == command
+        assert label.partition(":")[2] in found.command[2]
+        assert Path(found.path).exists()
+
+
+@pytest.mark.parametrize(("agent", "command"), [("gemini", ("gemini", "--session-file")), ("opencode", ("sh", "-c"))])
+def test_a_fork_is_opened_by_its_file_until_its_agent_has_it(
+    agent: str, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, "claude-code")
+        made = fork_into(ledger, home.machine, home.path(home.label)[0], agent)
+        assert resuming.opened(ledger, made.session).command[:2] == command
+        go_on(made, "one")
+        home.sync()
+        found = resuming.opened(ledger, made.session).command
+        assert found[:2] == (command if agent == "gemini" else ("opencode", "--session"))

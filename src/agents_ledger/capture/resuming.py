@@ -10,9 +10,12 @@ from agents_ledger.ledger import Ledger, sessions, threads, written
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import SessionRow
+from agents_ledger.model.writing import Native
 from agents_ledger.store import Tx
 
 _MOVED_HERE = ("rewind", "replay")
+_COPY = "export"  # what OpenCode wrote for others
+_DOCUMENTS = ("record", _COPY)  # whole sessions (of Gemini CLI): others are lists
 
 
 class Opened(Struct, frozen=True):
@@ -40,7 +43,7 @@ def opened(ledger: Ledger, text: str) -> Opened:
         if agent not in known or own is None or "/" in own or own.startswith("-"):  # a subagent's; no id at all
             what = "was written here" if session.origin is None else f"is one of {session.origin} that can't be resumed"
             raise NotAllowed(f"session {session.label!r} {what}: {again}")
-        path = _file(tx, session.label)
+        path, is_kept = _file(tx, session.label)
         if path is None or not os.path.exists(path):  # noqa: PTH110 - a path as text
             raise NotFound(f"the file of session {session.label!r} is no longer there ({path}): {again}")
         moved = tx.value("last_move_reason", label=session.label)
@@ -51,7 +54,7 @@ def opened(ledger: Ledger, text: str) -> Opened:
             turn_id=head,
             path=path,
             folder=read_turn(tx, head).workspace_path or _project(tx, session.label),
-            command=known[agent][1].resume(own, path),
+            command=_command(known[agent][1], own, path, is_kept=is_kept),
             is_elsewhere=moved in _MOVED_HERE,
         )
 
@@ -70,16 +73,29 @@ def _session(tx: Tx, text: str, origins: list[str]) -> SessionRow:
     return sessions.require(tx, turn.session_label)
 
 
-def _file(tx: Tx, label: str) -> str | None:
-    """Where its file (or its folder) is: as it was captured last, or as it was written."""
+def _command(native: Native, session: str, path: str, *, is_kept: bool) -> tuple[str, ...]:
+    return native.reopen(session) if is_kept and native.reopen is not None else native.resume(session, path)
+
+
+def _file(tx: Tx, label: str) -> tuple[str | None, bool]:
+    """Where its file, folder or database is, as captured last or as written; and whether the agent keeps it there."""
     found = [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
-    paths = [capture.bundle or capture.path for capture in found if _is_whole(capture)]
     fork = written.of_session(tx, label)
-    return paths[-1] if paths else None if fork is None else fork.path
+    for are_kept in (True, False):
+        paths = [_path(capture) for capture in found if _is_whole(capture) and (capture.kind != _COPY) == are_kept]
+        if paths:
+            return paths[-1], are_kept and (fork is None or paths[-1] != fork.path)
+    return (None if fork is None else fork.path), False
+
+
+def _path(capture: Capture) -> str:
+    whole = capture.bundle if capture.shape == "bundle" and capture.bundle else capture.path
+    return whole.partition("#ses_")[0]
 
 
 def _is_whole(capture: Capture) -> bool:
-    return capture.shape in ("lines", "bundle") and capture.state == "current"
+    is_document = capture.shape == "document" and capture.kind in _DOCUMENTS
+    return capture.state == "current" and (capture.shape in ("lines", "bundle", "database") or is_document)
 
 
 def _project(tx: Tx, label: str) -> str | None:

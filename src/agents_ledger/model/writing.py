@@ -79,6 +79,8 @@ class Native(Struct, frozen=True):
     again: Callable[[Origin, Fork], Iterator[Line] | None]
     anew: Callable[[Story, Fork, Losses], Iterator[Line]]  # any other story
     resume: Callable[[str, str], tuple[str, ...]]  # the command that resumes it, by session and file
+    # where that is another one for sessions that the program keeps itself: the command, by session
+    reopen: Callable[[str], tuple[str, ...]] | None = None
     # where a session is a folder of files, not one file of lines: the same from such a folder
     again_folder: Callable[[Folder, Fork], Iterator[Line] | None] | None = None
     # where the program has a list of its sessions beside them: the key of a new one, and what is said of it (by file)

@@ -109,4 +109,5 @@ NATIVE = Native(
     again=lambda _origin, _fork: None,
     anew=anew,
     resume=lambda _session, file: ("gemini", "--session-file", file),
+    reopen=lambda session: ("gemini", "--resume", session),
 )

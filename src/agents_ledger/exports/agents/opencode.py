@@ -170,4 +170,5 @@ NATIVE = Native(
     again=lambda _origin, _fork: None,
     anew=anew,
     resume=_resume,
+    reopen=lambda session: ("opencode", "--session", session),
 )
