@@ -69,7 +69,9 @@ def test_a_session_says_who_it_is() -> None:
     facts = only(Facts, slug="x-y", parentID="ses_0", agent="general", cost=0)
     assert (facts.session, facts.title, facts.project, facts.agent_version) == ("ses_1", "T", "/w", "1")
     assert (facts.parent_session, facts.persona, facts.created_at, facts.updated_at) == ("ses_0", "general", 1, 2)
-    assert facts.extra == {"slug": "x-y", "agent": "general"}
+    assert {name: told for name, told in facts.extra.items() if told} == {"slug": "x-y", "agent": "general"}
+    later = only(Facts, slug="x-y", parentID="ses_0", agent="general", permission=[1], cost=7)
+    assert list(later.extra) == list(facts.extra)  # however late something is known
 
 
 def test_own_words_come_first_and_the_order_is_written_down() -> None:
@@ -238,9 +240,9 @@ def test_only_rows_of_sessions_are_taken_out_of_a_database(tmp_path: Path) -> No
         rows = [(row.table, row.key, row.value) for row in groups.rows("ses_1")]
         assert next(groups.rows("ses_2")).value.startswith(b'{"title":"\xef\xbf\xbd"')
     assert rows == [
-        ("session", "ses_1", b'{"title":"T","cost":0.5,"time_created":1}\n'),
         ("message", "msg_1", b'{"session_id":"ses_1"}\n{"a": 1}'),
         ("message", "msg_2", b'{"session_id":"ses_1"}\n{"b": 1}'),
+        ("session", "ses_1", b'{"title":"T","cost":0.5,"time_created":1}\n'),
         ("todo", "0", b"{}\ndo it"),
     ]
 

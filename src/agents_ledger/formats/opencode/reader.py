@@ -26,6 +26,8 @@ from agents_ledger.model.formats import Source
 from agents_ledger.model.steps import At, Compacted, Event, Facts, Moved, Noted, Problem, Said
 
 _TOLD = frozenset(["id", "title", "directory", "version", "parentID", "time"])
+_LATER = ("projectID", "slug", "agent", "model", "permission", "revert", "share")
+_SUMS = ("tokens", "cost", "summary")  # of what the messages say
 
 
 class SessionReader(Struct):
@@ -207,9 +209,9 @@ def _part(part: Part, place: dict[str, Any]) -> Said:
 
 def _facts(session: str, value: Json, whole: Session) -> Facts:
     """What is said of a session as a whole."""
-    extra = {name: told for name, told in value.items() if name not in _TOLD and told not in (None, "", 0, {}, [])}
-    if whole.todos:
-        extra["todos"] = whole.todos[:1000]
+    extra: Json = {name: value.get(name) for name in _LATER}  # always all of them: they become known one by one
+    extra |= {name: value[name] for name in sorted(value) if name not in _TOLD and not name.startswith(_SUMS)}
+    extra["todos"] = whole.todos[:1000] or None
     parent = text(value.get("parentID"))
     return Facts(
         session=session,
@@ -220,7 +222,7 @@ def _facts(session: str, value: Json, whole: Session) -> Facts:
         agent_version=text(value.get("version")),
         persona=text(value.get("agent")) if parent else None,
         parent_session=parent,
-        extra=extra or None,
+        extra=extra,
     )
 
 

@@ -7,7 +7,9 @@ _TIMES = ("time_created", "time_updated")
 TABLES = Tables(
     columns={},
     group=lambda _table, _key: None,
-    owned={
+    owned={  # what grows at its end comes first: the blocks of evidence before it stay the same
+        "part": Owned(key="id", owner="session_id", columns=("message_id", "session_id", *_TIMES), data="data"),
+        "message": Owned(key="id", owner="session_id", columns=("session_id", *_TIMES), data="data"),
         "session": Owned(
             key="id",
             owner="id",
@@ -40,8 +42,6 @@ TABLES = Tables(
             ),
             data="summary_diffs",
         ),
-        "message": Owned(key="id", owner="session_id", columns=("session_id", *_TIMES), data="data"),
-        "part": Owned(key="id", owner="session_id", columns=("message_id", "session_id", *_TIMES), data="data"),
         "todo": Owned(key="position", owner="session_id", columns=("status", "priority", *_TIMES), data="content"),
     },
 )
