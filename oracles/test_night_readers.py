@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from oracles.forks import Life, captured, plain
 from oracles.live import LiveAgent
 from oracles.readers import Tokens
 from oracles.test_forks import check_one_tree
+from oracles.test_watch import ask, wait_for, watching
 from oracles.written import Gemini, OpenCode
 
 AGENTS: list[type[LiveAgent]] = [Gemini, OpenCode]
@@ -28,6 +30,7 @@ SUBAGENTS: dict[type[LiveAgent], Json] = {
     OpenCode: {"tool": "task", "args": {"description": "sub", "subagent_type": "general", "prompt": _JOB}},
 }
 Told = tuple[str, str, str]
+_AT_ONCE_S = 2
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)  # what was thought, told as text in a fork
 
 
@@ -73,6 +76,20 @@ def test_the_same_agent_goes_on_with_a_fork_of_any_turn(box: Box, kind: type[Liv
             records = [life.ledger.get(one.id) for one in turns[: at + 1]]
             assert sent(resumed) == told(records)
         check_one_tree(life, turns)
+
+
+@pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
+def test_a_watcher_has_an_answer_within_two_seconds(box: Box, kind: type[LiveAgent]) -> None:
+    agent, ledger = kind(box), box.folder / "ledger.db"
+    agent.ask("Warm up?")
+    with watching(box.home, ledger):
+        agent.ask("Now?", {"text": "The watched answer."})
+        ended = time.time()
+        seen = "SELECT 1 FROM messages WHERE content = 'The watched answer.'"
+        assert wait_for("the answer", lambda: bool(ask(ledger, seen))) - ended < _AT_ONCE_S
+    with captured(agent) as life:
+        assert life.ledger.verify().findings == []
+        assert told([life.ledger.get(turn.id) for turn in life.whole_path])[-1][2] == "The watched answer."
 
 
 def told(records: list[Record]) -> list[Told]:
