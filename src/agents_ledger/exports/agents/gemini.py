@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from agents_ledger.exports.agents.gemini_copying import again
 from agents_ledger.exports.agents.parts import begun, parts
 from agents_ledger.model.ids import uuid4
 from agents_ledger.model.retelling import retold
@@ -106,7 +107,7 @@ NATIVE = Native(
     new_session=lambda _at, random: uuid4(random),
     file=_file,
     place=_place,
-    again=lambda _origin, _fork: None,
+    again=again,
     anew=anew,
     resume=lambda _session, file: ("gemini", "--session-file", file),
     reopen=lambda session: ("gemini", "--resume", session),
