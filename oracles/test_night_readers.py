@@ -75,6 +75,8 @@ def test_the_same_agent_goes_on_with_a_fork_of_any_turn(box: Box, kind: type[Liv
             _, resumed = life.fork(turn, kind)
             records = [life.ledger.get(one.id) for one in turns[: at + 1]]
             assert sent(resumed) == told(records)
+            is_text = any(_THINKING.search(item.text) for item in resumed)
+            assert not is_text or kind is OpenCode, "its own thoughts stay what they are"
         check_one_tree(life, turns)
 
 
