@@ -85,10 +85,16 @@ class Box:
     @property
     def held_in_tool(self) -> Json:
         """A step in which a tool runs for ever; as soon as the agent has written down that it calls it, it says so."""
+        return {"shell": self._noted(f"echo held > {self._held}; cat {self._never}")}
+
+    def noted(self, text: str) -> Json:
+        """A step that says something and ends when the agent has written that down (Claude Code takes its time)."""
+        return {"text": text, "shell": self._noted("echo one")}
+
+    def _noted(self, command: str) -> str:
         written = " ".join(str(self.home / place) for place in (".claude/projects", ".codex/sessions", ".pi"))
         # Claude Code has a `grep` of its own
-        noted = f"until command grep -rqsF {CALL_ID} {written}; do sleep 0.05; done"
-        return {"shell": f"{noted}; echo held > {self._held}; cat {self._never}"}
+        return f"until command grep -rqsF {CALL_ID} {written}; do sleep 0.05; done; {command}"
 
     def held_in_answer(self, text: str) -> Json:
         """A step in which only half of the answer comes, and then nothing more."""

@@ -85,7 +85,7 @@ def texts_after_resume(agent: LiveAgent) -> str:
 
 def test_an_agent_killed_in_an_answer_does_not_write_half_of_it(agent: LiveAgent) -> None:
     half = agent.box.held_in_answer("This will be cut in the middle.")
-    file = agent.ask_and_kill("Kill me.", {"text": "Working on it.", "shell": "echo one"}, half)
+    file = agent.ask_and_kill("Kill me.", agent.box.noted("Working on it."), half)
     said = [line for line in lines(file) if "Working on it." in json.dumps(line) and "Kill me." not in json.dumps(line)]
     assert said
     assert not any("cut in" in json.dumps(line) and "Kill me." not in json.dumps(line) for line in lines(file))
