@@ -36,11 +36,7 @@ _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)  # what was thoug
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
 def test_what_is_captured_is_what_the_model_was_asked_and_said(box: Box, kind: type[LiveAgent]) -> None:
-    agent = kind(box)
-    agent.ask("Hello one.", *STEPS)
-    agent.ask("Second?", {"shell": "echo more"}, {"text": "Yes."})
-    agent.ask("Last?")
-    with captured(agent) as life:
+    with captured(three_turns(kind(box))) as life:
         records = [life.ledger.get(turn.id) for turn in life.whole_path]
         last = [request for request in life.requests() if request.tools][-1]
         assert told(records) == [*sent(plain(last.history)), ("assistant", "text", last.reply["text"])]
@@ -65,11 +61,7 @@ def test_a_subagent_is_a_session_that_its_call_started(box: Box, kind: type[Live
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
 def test_the_same_agent_goes_on_with_a_fork_of_any_turn(box: Box, kind: type[LiveAgent]) -> None:
-    agent = kind(box)
-    agent.ask("Hello one.", *STEPS)
-    agent.ask("Second?", {"shell": "echo more"}, {"text": "Yes."})
-    agent.ask("Last?")
-    with captured(agent) as life:
+    with captured(three_turns(kind(box))) as life:
         turns = life.path
         for at, turn in enumerate(turns):
             _, resumed = life.fork(turn, kind)
@@ -92,6 +84,14 @@ def test_a_watcher_has_an_answer_within_two_seconds(box: Box, kind: type[LiveAge
     with captured(agent) as life:
         assert life.ledger.verify().findings == []
         assert told([life.ledger.get(turn.id) for turn in life.whole_path])[-1][2] == "The watched answer."
+
+
+def three_turns(agent: LiveAgent) -> LiveAgent:
+    """An agent that was asked three things."""
+    agent.ask("Hello one.", *STEPS)
+    agent.ask("Second?", {"shell": "echo more"}, {"text": "Yes."})
+    agent.ask("Last?")
+    return agent
 
 
 def told(records: list[Record]) -> list[Told]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import apsw
 
-from agents_ledger.capture.records import unframed
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Row
+from agents_ledger.model.frames import unframed
 from agents_ledger.store import Tx
 
 

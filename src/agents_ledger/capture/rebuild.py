@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from agents_ledger.capture import turnstile
 from agents_ledger.capture.links import link_children
-from agents_ledger.capture.records import unframed
 from agents_ledger.capture.source import Taker
 from agents_ledger.capture.taking import Taking
 from agents_ledger.errors import BadInput
@@ -15,6 +14,7 @@ from agents_ledger.ledger import Ledger, evidence, moves, sealing, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.captures import Capture
+from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import SessionRow
 from agents_ledger.store import Tx
 

@@ -1,18 +1,15 @@
-"""Records out of bytes: lines of a file that may be cut, packed or endless; frames of a database's rows."""
+"""Records out of bytes: lines of a file that may be cut, packed or endless."""
 
-import struct
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from agents_ledger.model import zstd
-from agents_ledger.model.formats import Row
 from agents_ledger.model.steps import Problem
 
 LONGEST_LINE = 64 << 20
 LARGEST_UNPACKED = 4 << 30
 LARGEST_RATIO = 2000
-_LENGTH = struct.Struct(">I")
 
 Record = tuple[int, bytes]  # its first byte, and what it says
 
@@ -103,26 +100,3 @@ def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
                 yield piece
     if taken and not unpacker.eof:
         raise zstd.ZstdError("the archive ends too soon")
-
-
-def framed(rows: Iterable[Row]) -> Iterator[bytes]:
-    """Rows as bytes that can be told apart again."""
-    for row in rows:
-        packed = msgspec.msgpack.encode((row.table, row.key.encode("utf-8", "surrogatepass"), row.value))
-        yield _LENGTH.pack(len(packed)) + packed
-
-
-def unframed(chunks: Iterable[bytes]) -> Iterator[tuple[int, int, Row]]:
-    """Rows out of such bytes, each with its first byte and length."""
-    rest = bytearray()
-    at = 0
-    for chunk in chunks:
-        rest += chunk
-        while len(rest) >= _LENGTH.size:
-            size = _LENGTH.unpack_from(rest)[0] + _LENGTH.size
-            if len(rest) < size:
-                break
-            table, key, value = msgspec.msgpack.decode(bytes(rest[_LENGTH.size : size]), type=tuple[str, bytes, bytes])
-            yield at, size, Row(table, key.decode("utf-8", "surrogatepass"), value)
-            del rest[:size]
-            at += size

@@ -13,7 +13,6 @@ from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.operations import PutProblem
-from agents_ledger.capture.records import framed, unframed
 from agents_ledger.capture.source import Piece, Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.capture.writer import Writer, step_key
@@ -22,6 +21,7 @@ from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.ledger.evidence import BLOCK_BYTES
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Format, Kind
+from agents_ledger.model.frames import framed, unframed
 from agents_ledger.model.steps import Problem
 from agents_ledger.store import Tx
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 _UNPACKED = 4  # blocks at a time
 BLOCK_BYTES = 512 * 1024
 _PART_BYTES = 128 * 1024
-_FRAME_HEAD = 4  # bytes that say how long a row's frame is (capture/records.py)
 _LEVEL = 1  # a quarter of the size at 400 MB/s; level 3 costs two thirds more for a twentieth less
 
 
@@ -178,11 +176,6 @@ class Slices:
                 del self._blocks[next(iter(self._blocks))]
             kept = self._blocks[capture_id, idx] = unpack(*(self._tx.first("packed_block", id=row[0]) or ()))
         return kept
-
-
-def row_in(frame: bytes) -> bytes:
-    """The value of a database's row, out of the frame that it is kept in."""
-    return msgspec.msgpack.decode(frame[_FRAME_HEAD:], type=tuple[str, bytes, bytes])[2]
 
 
 def places(evidence: str | None) -> list[tuple[int, int, int]]:

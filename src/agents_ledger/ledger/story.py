@@ -7,8 +7,9 @@ import msgspec
 
 from agents_ledger.ledger import compact, context, kept_questions
 from agents_ledger.ledger.context import ContextTurn
-from agents_ledger.ledger.evidence import Slices, places, row_in
+from agents_ledger.ledger.evidence import Slices, places
 from agents_ledger.ledger.records import read_record, read_turn
+from agents_ledger.model.frames import value_in
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.story import (
     Block,
@@ -152,7 +153,7 @@ class Teller:
             form, shape = self._format(capture_id)
             if form is not None:
                 data = self._slices.at(capture_id, offset, length)
-                found.append(self._reveal(form, data if shape != "database" else row_in(data)))
+                found.append(self._reveal(form, data if shape != "database" else value_in(data)))
         return found
 
     def _format(self, capture_id: int) -> tuple[str | None, str]:

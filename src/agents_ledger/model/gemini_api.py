@@ -5,11 +5,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.steps import Asked
 from agents_ledger.model.story import Image, Text
 
-Json = dict[str, Any]
-_LIMIT = 2**53  # what JavaScript counts exactly
 _RANKS = {"thinking": 0, "text": 1, "call": 2}
 
 
@@ -166,18 +165,3 @@ def _outcome(told: Any) -> tuple[Any, str | None]:
     if error is not None and "output" not in told:
         return None, error
     return (told["output"] if told.keys() <= {"output", "error"} and "output" in told else told), error
-
-
-def mapping(value: Any) -> Json:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def text(value: Any) -> str | None:
-    """The value if it is a text with something in it."""
-    return value if isinstance(value, str) and value else None
-
-
-def count(value: Any) -> int | None:
-    """The value if it is a number that counts something."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LIMIT else None

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from agents_ledger.formats.gemini.messages import answer_of, is_context
-from agents_ledger.model.gemini_api import Json, content_of, images_of, mapping, parts_of, results_of, text
+from agents_ledger.model.gemini_api import content_of, images_of, parts_of, results_of
 from agents_ledger.model.lines import values
+from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.story import Block, Call, Held, Result, Text, Told
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import json as json_bytes
 
 from agents_ledger.model.entries import CallStatus, Usage
-from agents_ledger.model.gemini_api import Content, Json, content_of, count, mapping, parts_of, text
+from agents_ledger.model.gemini_api import Content, content_of, parts_of
+from agents_ledger.model.loose import Json, count, mapping, text
 from agents_ledger.model.steps import Asked
 from agents_ledger.model.times import from_iso
 

@@ -22,8 +22,9 @@ from agents_ledger.formats.gemini.messages import (
 from agents_ledger.formats.gemini.written import wrote
 from agents_ledger.model.entries import OPEN_CALLS, CallStatus
 from agents_ledger.model.formats import Source
-from agents_ledger.model.gemini_api import Content, Json, content_of, text
+from agents_ledger.model.gemini_api import Content, content_of
 from agents_ledger.model.lines import objects
+from agents_ledger.model.loose import Json, text
 from agents_ledger.model.steps import Answered, Asked, Closed, Compacted, Event, Facts, Moved, Noted, Problem, Said
 from agents_ledger.model.texts import storable
 from agents_ledger.model.times import from_iso

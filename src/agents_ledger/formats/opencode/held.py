@@ -2,8 +2,8 @@
 
 import re
 
-from agents_ledger.formats.opencode.sessions import Json, mapping, text
 from agents_ledger.model.lines import values
+from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.story import Held, Image, Text
 
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,")

@@ -6,10 +6,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from agents_ledger.model.lines import objects, values
+from agents_ledger.model.loose import LARGEST, Json, mapping, text
 from agents_ledger.model.steps import At, Event, Problem
 
-Json = dict[str, Any]
-_LIMIT = 2**53  # what JavaScript counts exactly
 _COLUMNS = {"project_id": "projectID", "workspace_id": "workspaceID", "parent_id": "parentID"}
 _JSON = ("revert", "permission", "metadata", "model")  # columns that hold JSON
 
@@ -149,22 +148,7 @@ def _of(name: Any, found: dict[str, Session]) -> Session | None:
     return None if key is None else found.setdefault(key, Session(key))
 
 
-def mapping(value: Any) -> Json:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def text(value: Any) -> str | None:
-    """The value if it is a text with something in it."""
-    return value if isinstance(value, str) and value else None
-
-
-def count(value: Any) -> int | None:
-    """The value if it is a number that counts something."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LIMIT else None
-
-
 def moment(value: Json, name: str) -> int | None:
     """A time of something, Unix ms."""
     told = mapping(value.get("time")).get(name)
-    return int(told) if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < _LIMIT else None
+    return int(told) if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < LARGEST else None

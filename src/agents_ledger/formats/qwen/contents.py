@@ -3,8 +3,9 @@
 from typing import Any
 
 from agents_ledger.model.entries import Usage
-from agents_ledger.model.gemini_api import count, images_of, mapping, parts_of, results_of, text
+from agents_ledger.model.gemini_api import images_of, parts_of, results_of
 from agents_ledger.model.lines import values
+from agents_ledger.model.loose import count, mapping, text
 from agents_ledger.model.story import Held, Thinking
 
 

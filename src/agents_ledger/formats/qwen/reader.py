@@ -8,8 +8,9 @@ from msgspec import Struct, field
 from agents_ledger.formats.qwen.contents import usage_of
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.formats import Source
-from agents_ledger.model.gemini_api import Content, Json, content_of, count, mapping, text
+from agents_ledger.model.gemini_api import Content, content_of
 from agents_ledger.model.lines import objects
+from agents_ledger.model.loose import Json, count, mapping, text
 from agents_ledger.model.steps import Answered, Compacted, Event, Facts, Noted, Problem, Said
 from agents_ledger.model.times import from_iso
 
