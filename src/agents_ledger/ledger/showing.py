@@ -1,6 +1,6 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -15,10 +15,10 @@ from agents_ledger.store import Tx
 EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
-_CHUNK = 4  # turns that are looked up for each session that is wanted
+_LEAST = 20  # turns that are looked up at once
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, frozen=True, gc=False):
     """What there is to say about a turn."""
 
     turn_id: str
@@ -26,11 +26,20 @@ class Facts(msgspec.Struct, frozen=True):
     model: str | None
     status: str
     session: str | None
-    origin: str | None
-    title: str | None
-    project: str | None
-    is_subagent: int
     root_id: str
+
+
+class Home(msgspec.Struct, frozen=True, gc=False):
+    """What there is to say about the session in which a turn was written."""
+
+    label: str | None = None
+    origin: str | None = None
+    title: str | None = None
+    project: str | None = None
+    is_subagent: int = 0
+
+
+NOWHERE = Home()
 
 
 class _Texts(msgspec.Struct, frozen=True):
@@ -46,7 +55,7 @@ def grouped(
 ) -> tuple[tuple[Group, ...], bool]:
     """So many groups of hits after those that were shown, and whether there are more."""
     members: dict[str, list[tuple[Ranked, Facts]]] = {}
-    seen, step = 0, max((skip + limit) * _CHUNK, 1)
+    seen, step = 0, max((skip + limit) * each, _LEAST)  # as many as the pages can show
     while seen < len(ranked) and len(members) <= skip + limit:
         piece = ranked[seen : seen + step]
         facts = facts_of(tx, [hit.turn_id for hit in piece])
@@ -56,13 +65,13 @@ def grouped(
                 members.setdefault(about.session or about.root_id, []).append((hit, about))
         seen += len(piece)
     shown = list(members.values())[skip : skip + limit]
-    show = _show(tx, query, [hit for hits in shown for hit, _ in hits[:each]])
+    show = _show(tx, query, [pair for hits in shown for pair in hits[:each]])
     return tuple(_group(show, hits, each) for hits in shown), len(members) > skip + limit
 
 
 def snippets_of(tx: Tx, query: Query, hits: Mapping[Ranked, Facts]) -> dict[str, Snippet]:
     """By turn: the piece of text that made it a hit."""
-    show = _show(tx, query, list(hits))
+    show = _show(tx, query, list(hits.items()))
     return {hit.turn_id: _shown(show, hit, about)[-1] for hit, about in hits.items()}
 
 
@@ -72,28 +81,37 @@ def facts_of(tx: Tx, turn_ids: list[str]) -> dict[str, Facts]:
     return {row[0]: Facts(*row) for row in rows}
 
 
+def homes_of(tx: Tx, turns: Iterable[Facts]) -> dict[str | None, Home]:
+    """What there is to say about the sessions of turns, by label."""
+    labels = sorted({turn.session for turn in turns if turn.session is not None})
+    rows = tx.rows("found_homes", labels=msgspec.json.encode(labels).decode())
+    return {row[0]: Home(*row) for row in rows}
+
+
 class _Show(msgspec.Struct, frozen=True):
     """What hits are shown with."""
 
     tx: Tx
     markers: tuple[Marker, ...]
     texts: dict[str, _Texts]
+    homes: dict[str | None, Home]
 
 
-def _show(tx: Tx, query: Query, hits: list[Ranked]) -> _Show:
+def _show(tx: Tx, query: Query, hits: list[tuple[Ranked, Facts]]) -> _Show:
     exact = Marker([(term.text, term.is_prefix) for term in query.wanted])
     loose = Marker([form for term in query.wanted for form in forms(term)])
-    return _Show(tx, (exact, loose), _texts(tx, hits))
+    return _Show(tx, (exact, loose), _texts(tx, [hit for hit, _ in hits]), homes_of(tx, [about for _, about in hits]))
 
 
 def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
-    about = hits[0][1]
+    label = hits[0][1].session
+    home = show.homes.get(label, NOWHERE)
     return Group(
-        about.session or None,
-        about.title,
-        about.project,
-        about.origin,
-        bool(about.is_subagent),
+        label,
+        home.title,
+        home.project,
+        home.origin,
+        bool(home.is_subagent),
         tuple(_hit(show, hit, facts) for hit, facts in hits[:each]),
         max(0, len(hits) - each),
     )
@@ -118,7 +136,7 @@ def _hit(show: _Show, hit: Ranked, about: Facts) -> Hit:
 def _shown(show: _Show, hit: Ranked, about: Facts) -> tuple[Place, str | None, str | None, Snippet]:
     """Where the words stand, who said them or by which tool, and the piece."""
     if hit.place is not None:
-        text = {"title": about.title, "path": hit.said}.get(hit.place)
+        text = {"title": show.homes.get(about.session, NOWHERE).title, "path": hit.said}.get(hit.place)
         text = show.tx.value("summary_of", turn_id=hit.turn_id) if text is None else text
         place = cast("Place", hit.place)
         return place, None, None, _piece(text or "", show.markers)

@@ -1,7 +1,9 @@
 """Ranking: what comes first among turns that match."""
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -9,14 +11,14 @@ from msgspec import Struct
 _ALPHABET = {char: value for value, char in enumerate("0123456789ABCDEFGHJKMNPQRSTVWXYZ")}
 _COARSE = 6  # characters of an id: its time in steps of 17 minutes
 _STEP_MS = 1 << 20
-_HALF_LIFE_MS = 30 * 86_400_000
+_HALF_LIFE = 30 * 86_400_000 / _STEP_MS  # steps
 _NEWNESS = 0.35  # how much more a turn of this moment counts than one of long ago
 _AGAIN = 0.08  # how much each further matching part of a turn adds
 _MOST_AGAIN = 5
 _RRF = 20
 
 
-class Ranked(Struct, frozen=True):
+class Ranked(Struct, frozen=True, gc=False):
     """A turn, its part that matches best, and how well."""
 
     turn_id: str
@@ -31,34 +33,28 @@ class Newness:
     """How much more new turns count, at a moment."""
 
     def __init__(self, now_ms: int) -> None:
-        self._now = now_ms
-        self._known: dict[str, float] = {}
+        self._now = now_ms // _STEP_MS
 
     def of(self, turn_id: str) -> float:
         """A factor from 1 (old) to 1.35 (just now), from the time in a turn's id."""
-        stamp = turn_id[:_COARSE]
-        factor = self._known.get(stamp)
-        if factor is None:
-            age = max(0, self._now - _coarse_ms(stamp))
-            factor = self._known[stamp] = 1 + _NEWNESS * 0.5 ** (age / _HALF_LIFE_MS)
-        return factor
+        return _factor(turn_id[:_COARSE], self._now)
 
 
 def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Ranked]:
     """Turns out of (number, turn, score) of their parts, the best first."""
     best: dict[str, tuple[float, int]] = {}
-    counts: dict[str, int] = {}
+    again: dict[str, int] = {}
     for number, turn_id, score, *_ in rows:
-        counts[turn_id] = counts.get(turn_id, 0) + 1
         known = best.get(turn_id)
+        if known is not None:
+            again[turn_id] = again.get(turn_id, 0) + 1
         if known is None or score > known[0]:
             best[turn_id] = score, number
-    ranked = [
-        Ranked(turn_id, number, score * newness.of(turn_id) * (1 + _AGAIN * min(counts[turn_id] - 1, _MOST_AGAIN)))
-        for turn_id, (score, number) in best.items()
-    ]
-    ranked.sort(key=_order)
-    return ranked
+    for turn_id, times in again.items():
+        score, number = best[turn_id]
+        best[turn_id] = score * (1 + _AGAIN * min(times, _MOST_AGAIN)), number
+    ranked = [Ranked(turn_id, number, score * newness.of(turn_id)) for turn_id, (score, number) in best.items()]
+    return _in_order(ranked)
 
 
 def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
@@ -66,24 +62,31 @@ def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
     scores: dict[str, float] = {}
     kept: dict[str, Ranked] = {}
     for weight, ranked in lists:
-        for rank, each in enumerate(ranked, 1):
-            scores[each.turn_id] = scores.get(each.turn_id, 0.0) + weight / (_RRF + rank)
-            kept.setdefault(each.turn_id, each)
-    made = [
-        Ranked(each.turn_id, each.number, scores[each.turn_id], each.place, each.said, each.is_partial)
-        for each in kept.values()
-    ]
-    made.sort(key=_order)
-    return made
+        for rank, each in enumerate(ranked, _RRF + 1):
+            turn_id = each.turn_id
+            if turn_id in scores:
+                scores[turn_id] += weight / rank
+            else:
+                scores[turn_id], kept[turn_id] = weight / rank, each
+    return _in_order(
+        [
+            Ranked(turn_id, each.number, scores[turn_id], each.place, each.said, each.is_partial)
+            for turn_id, each in kept.items()
+        ]
+    )
 
 
-def _order(ranked: Ranked) -> tuple[float, str]:
-    return -ranked.score, ranked.turn_id
+def _in_order(ranked: list[Ranked]) -> list[Ranked]:
+    """The best first; of equals, the oldest."""
+    ranked.sort(key=attrgetter("turn_id"))
+    ranked.sort(key=attrgetter("score"), reverse=True)
+    return ranked
 
 
-@lru_cache(maxsize=4096)
-def _coarse_ms(stamp: str) -> int:
-    value = 0
+@lru_cache(maxsize=16_384)
+def _factor(stamp: str, now: int) -> float:
+    """How much more a turn of that time counts; both in steps."""
+    then = 0
     for char in stamp:
-        value = value << 5 | _ALPHABET.get(char, 0)
-    return value * _STEP_MS
+        then = then << 5 | _ALPHABET.get(char, 0)
+    return 1 + _NEWNESS * math.pow(0.5, max(0, now - then) / _HALF_LIFE)

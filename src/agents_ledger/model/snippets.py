@@ -38,19 +38,24 @@ class Marker:
                     found.append((at, match.end(), index))
                     count += 1
                 at = folded.find(needle, at + 1)
-        return sorted(found)
+        found.sort()
+        return found
 
 
 def cut(text: str, marker: Marker, width: int) -> Snippet | None:
     """The best piece of a text; None if nothing in it matches."""
-    at = _best(marker.spots(fold(text)), width)
-    if at is None:
+    spots = marker.spots(fold(text))
+    if not spots:
         return None
-    begin, end = _edges(text, at, width)
-    piece = " ".join(text[begin:end].split())
+    begin, end = _edges(text, spots[0][0] if len(spots) == 1 else _best(spots, width), width)
+    raw = text[begin:end]
+    piece = " ".join(raw.split())
+    if len(piece) == len(raw) and len(spots) < _MOST:  # no character has moved: what was found stands where it stood
+        inside = [(start - begin, to - begin, form) for start, to, form in spots if begin <= start and to <= end]
+    else:
+        inside = marker.spots(fold(piece))
     before, after = ("…" if begin > 0 else ""), ("…" if end < len(text) else "")
-    marks = _apart(marker.spots(fold(piece)), len(before))
-    return Snippet(f"{before}{piece}{after}", marks)
+    return Snippet(f"{before}{piece}{after}", _apart(inside, len(before)))
 
 
 def opening(text: str, width: int) -> Snippet:
@@ -91,14 +96,13 @@ def _part(text: str, is_prefix: bool) -> list[tuple[str, str]]:
     return [plain] if (text[0] + text[-1]).isalnum() else [(folded, re.escape(folded)), plain]
 
 
-def _best(spots: list[tuple[int, int, int]], width: int) -> int | None:
+def _best(spots: list[tuple[int, int, int]], width: int) -> int:
     """Where the piece begins that has the most different terms in it, then the most of them."""
-    best: tuple[int, int] | None = None
-    place: int | None = None
+    best, place = (0, 0), spots[0][0]
     for index, (start, _, _) in enumerate(spots):
         near = [form for at, _, form in spots[index : index + _MOST] if at < start + width - _LEAD]
         rated = (len(set(near)), len(near))
-        if best is None or rated > best:
+        if rated > best:
             best, place = rated, start
     return place
 

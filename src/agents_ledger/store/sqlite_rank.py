@@ -5,6 +5,8 @@ nearly all of the time. Where every row has every word, how rare they are change
 how often words stand in a row, by column, against how long the row is.
 """
 
+from operator import mul
+
 import apsw
 
 NAME = "ledger_rank"
@@ -22,8 +24,6 @@ def _rank(api: "apsw.FTS5ExtensionApi", *_: object) -> float:
     score = 0.0
     slack = _K1 * (1 - _B + _B * api.column_size(-1) / _LENGTH)
     for phrase in range(api.phrase_count):
-        count = 0.0
-        for weight, places in zip(_WEIGHTS, api.phrase_locations(phrase), strict=False):
-            count += weight * len(places)
+        count = sum(map(mul, _WEIGHTS, map(len, api.phrase_locations(phrase))))
         score += count * (_K1 + 1) / (count + slack)
     return score
