@@ -19,7 +19,7 @@ from agents_ledger.store.statements import statements
 
 T = TypeVar("T")
 APPLICATION_ID = 0x6C646731  # "ldg1": `file` and others can tell a ledger
-_STATEMENTS = 256
+_STATEMENTS = 512  # the most that apsw keeps; each row of an `executemany` uses up a place
 _IDLE_READERS = 8
 
 
