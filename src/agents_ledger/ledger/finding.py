@@ -141,7 +141,7 @@ def _matches(database: Database, tx: Tx, query: Query, conditions: Asked, top: i
         return tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []
     if conditions.is_bound:
         return tx.rows("found_parts_where", words=words, top=top, most=WINDOW, **conditions.params)
-    return tx.rows("found_parts", words=words, top=top, most=WINDOW)
+    return tx.rows("found_parts", words=words, top=top, most=WINDOW, is_word=int(query.is_word))
 
 
 def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ranked: list[Ranked]) -> list[Ranked]:

@@ -8,7 +8,7 @@ import msgspec
 from agents_ledger.model.hits import Group, Hit, Place, Snippet
 from agents_ledger.model.queries import Query
 from agents_ledger.model.ranking import Ranked
-from agents_ledger.model.snippets import Marker, cut, opening
+from agents_ledger.model.snippets import Marker, cut, fold, opening
 from agents_ledger.model.stems import forms
 from agents_ledger.store import Tx
 
@@ -175,8 +175,12 @@ def _there(*named: tuple[Place, str | None, bool]) -> list[tuple[Place, str, boo
 
 def _cut_json(text: str, marker: Marker) -> Snippet | None:
     """The best piece of a JSON text; of a long one near the first place that may match."""
-    at = marker.first(text.lower()) if len(text) > _LONG else -1
-    if at >= 0:
+    at = marker.first(text.lower())
+    if at < 0 and not text.isascii():
+        at = marker.first(fold(text))
+    if at < 0 and marker.is_of_words:
+        return None  # whatever is escaped beside them, words stand there as they are
+    if at >= 0 and len(text) > _LONG:
         snippet = cut(_unescaped(text[max(0, at - _LONG // 4) : at + _LONG]), marker, WIDTH)
         if snippet is not None:
             return snippet

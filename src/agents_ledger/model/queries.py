@@ -86,6 +86,11 @@ class Query(Struct, frozen=True):
         return tuple(term for term in self.terms if term.is_excluded)
 
     @property
+    def is_word(self) -> bool:
+        """Whether all that is looked for is one whole word."""
+        return len(self.terms) == 1 and self.terms[0].text.isalnum() and not self.terms[0].is_prefix
+
+    @property
     def is_special(self) -> bool:
         """Whether something is looked for that only the index of special texts knows."""
         texts = [term.text for term in self.wanted]

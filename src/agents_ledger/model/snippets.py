@@ -12,6 +12,7 @@ _MOST = 40  # places of each term that are looked at
 _FEW = 16  # letters with accents that are replaced one after the other
 _LEAD = 40  # characters before the first match
 _WORD = re.compile(r"[^\W_]+")
+_ASCII = bytes(range(128))
 _BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
 
 
@@ -23,6 +24,11 @@ class Marker:
         self._sought = [
             (needle, re.compile(form)) for text, is_prefix in forms for needle, form in _part(text, is_prefix)
         ]
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether only letters and digits are searched for, without signs between them."""
+        return all(needle.isalnum() for needle, _ in self._sought)
 
     def first(self, folded: str) -> int:
         """Where something stands that may be one of the terms; -1 for nowhere."""
@@ -71,12 +77,18 @@ def fold(text: str) -> str:
         return small
     if len(small) != len(text):  # Turkish: a capital that becomes two
         small = "".join([char.lower()[0] for char in text])
-    bare = {char: plain for char in set(small) if not char.isascii() and (plain := _bare(char)) != char}
+    bare = {char: plain for char in _strange(small) if (plain := _bare(char)) != char}
     if len(bare) > _FEW:
         return small.translate({ord(char): plain for char, plain in bare.items()})
     for char, plain in bare.items():
         small = small.replace(char, plain)
     return small
+
+
+def _strange(text: str) -> set[str]:
+    """Its characters that are not ASCII; in bytes, where the others are gone at once."""
+    left = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return set(left.decode("utf-8", "surrogatepass"))
 
 
 @lru_cache(maxsize=4096)

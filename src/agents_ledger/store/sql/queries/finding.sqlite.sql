@@ -1,11 +1,12 @@
 -- name: found_parts
 -- The newest messages and calls that match (FTS5), with a rank: dialogue before thinking, tools, their results.
 -- Even numbers are messages, odd ones calls: whoever asks both tables looks in vain as often as not. bm25 reads all
--- matches to know how rare a word is: where they are few it is quicker than our own rank, where they are many it is not.
+-- matches of each word to know how rare it is: for a single word with few of them it is quicker than our own rank.
 SELECT f.n, CASE f.n & 1 WHEN 0 THEN (SELECT turn_id FROM messages m WHERE m.n = f.n)
     ELSE (SELECT turn_id FROM tool_calls c WHERE c.n = f.n) END, f.score
-FROM (SELECT rowid AS n, CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH :words LIMIT :most))
-        < :most THEN -bm25(search, 3.0, 1.5, 0.4, 0.2) ELSE ledger_rank(search) END AS score
+FROM (SELECT rowid AS n, CASE WHEN :is_word AND (SELECT count(*) FROM
+        (SELECT 1 FROM search WHERE search MATCH :words LIMIT :most)) < :most
+        THEN -bm25(search, 3.0, 1.5, 0.4, 0.2) ELSE ledger_rank(search) END AS score
     FROM search WHERE search MATCH :words AND rowid <= :top ORDER BY rowid DESC LIMIT :most) f;
 
 -- name: found_parts_where
