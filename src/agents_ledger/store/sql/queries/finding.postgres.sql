@@ -1,9 +1,10 @@
 -- name: found_parts
 -- The newest messages and calls that match, with a rank: dialogue before thinking, tools, their results.
+-- (Whether they are looked for by one word does not matter here.)
 SELECT f.n, coalesce(m.turn_id, c.turn_id), f.score
 FROM (SELECT n, ts_rank('{0.15, 0.3, 0.5, 1}', words, q.q, 1) AS score
     FROM search, to_tsquery('simple', :words) AS q(q)
-    WHERE words @@ q.q AND n <= :top ORDER BY n DESC LIMIT :most) f
+    WHERE words @@ q.q AND n <= :top AND :is_word IN (0, 1) ORDER BY n DESC LIMIT :most) f
 LEFT JOIN messages m ON m.n = f.n LEFT JOIN tool_calls c ON c.n = f.n;
 
 -- name: found_parts_where
