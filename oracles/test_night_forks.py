@@ -14,18 +14,30 @@ from typing import Any
 import pytest
 
 from agents_ledger.capture.forking import Made
+from agents_ledger.capture.sync import Sync
+from agents_ledger.ledger import Ledger
+from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import TurnRow
 from oracles.box import Box, Request
 from oracles.conversation import Item, Json
 from oracles.forks import RESUMED, Life, expected, failures, lived, summed_up
 from oracles.live import LiveAgent
 from oracles.test_forks import check_one_tree
+from oracles.test_night_readers import Told, sent, told
 from oracles.test_written import plainly
 from oracles.written import Gemini, OpenClawFiles, OpenCode, Qwen, SealedOpenCode
 
 AGENTS: list[type[LiveAgent]] = [OpenCode, SealedOpenCode, Gemini, Qwen, OpenClawFiles]
 _BY_MESSAGE = (OpenCode, Gemini)  # what they send is compared as it is, and not as items
 _ASKED = f"\n\n[User]: {RESUMED}"  # OpenCode lets it sum up the question, too
+# what the program that is asked here did not write itself
+OLDER: list[tuple[type[LiveAgent], str]] = [
+    (OpenCode, "opencode/tree-of-1.1"),
+    (OpenCode, "opencode/exports"),
+    (Gemini, "gemini/document-of-0.10"),
+    (Gemini, "gemini/document-with-image-continued"),
+]
+_GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 # what Gemini CLI puts behind what a tool gave, if nothing followed that
 _INTERRUPTED = {"role": "model", "parts": [{"text": "[The previous response was interrupted before it completed.]"}]}
 
@@ -102,6 +114,29 @@ def test_a_fork_of_any_turn_sends_what_the_agent_itself_sent_when_it_went_on(who
 
 def test_the_forks_are_of_one_tree(whole: Lived) -> None:
     check_one_tree(whole.life, [cut.turn for cut in whole.cuts])
+
+
+@pytest.mark.parametrize(("kind", "name"), OLDER, ids=lambda one: one if isinstance(one, str) else one.__name__)
+def test_a_session_of_an_older_version_is_resumed_as_it_was(box: Box, kind: type[LiveAgent], name: str) -> None:
+    machine = Machine(str(box.home), {}, "linux")
+    with Ledger.open(f"sqlite:///{box.folder}/ledger.db") as ledger:
+        Sync(ledger, machine).run([str(_GOLDEN / name)])
+        life = Life(kind(box), ledger, machine)
+        labels = [line.session.label for line in ledger.sessions(limit=10) if not line.session.is_subagent]
+        for path in [ledger.path(ledger.head(label) or "") for label in labels]:
+            made, items = life.fork(path[-1], kind)
+            assert (made.is_copy, made.losses) == (True, [])
+            assert _joined(sent(items)) == _joined(told([ledger.get(turn.id) for turn in path]))
+
+
+def _joined(said: list[Told]) -> list[Told]:
+    """Parts of a message as one: the ledger has its words together."""
+    found: list[Told] = []
+    for role, kind, text in said:
+        is_more = found and kind == "text" and found[-1][:2] == (role, kind)
+        before = found.pop()[2] if is_more else ""
+        found.append((role, kind, before + "".join(text.split())))
+    return found
 
 
 def _is_there(whole: Lived, cut: Cut, feature: str) -> bool:
