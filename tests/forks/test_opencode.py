@@ -252,6 +252,9 @@ HOSTILE: dict[str, Any] = {
     "a call without a state": {"type": "tool", "callID": "c", "tool": "bash", "state": "lost"},
     "a call whose input is a list": ran("c", input=[1]),
     "a thought from no time": {"type": "reasoning", "text": "x", "time": {"start": -1}},
+    "a compaction that kept no name": {"type": "compaction", "auto": True, "tail_start_id": {"a": []}},
+    "half a character": {"type": "text", "text": "\ud800"},
+    "a number that is none": {"type": "step-finish", "reason": "x", "cost": float("nan"), "tokens": TOKENS},
     "a compaction that kept what is not there": {"type": "compaction", "auto": True, "tail_start_id": "msg_none"},
 }
 
@@ -275,6 +278,21 @@ def test_a_row_that_nobody_can_read_is_not_copied(data: str, tmp_path: Path) -> 
         Sync(ledger, Machine(str(tmp_path / "home"), {}, "linux")).run([str(tmp_path / "source")])
         (label,) = (line.session.label for line in ledger.sessions(limit=10))
         assert not any(each.is_copy for each in forks(ledger, tmp_path, label))
+
+
+def test_what_is_said_of_a_session_may_be_anything(tmp_path: Path) -> None:
+    odd = {"title": "half \ud800", "slug": 5, "version": [], "permission": "all", "metadata": {"a": "\ud800"}}
+    export(tmp_path, asked(1, words("one")), answered(2, words("first")), **odd)
+    with opened(tmp_path / "ledger.db") as ledger:
+        (made,) = forks(ledger, tmp_path, f"opencode:{SESSION}")
+    assert made.is_copy
+    assert not {"permission", "metadata"} & document(made)["info"].keys()
+
+
+def test_an_answer_to_a_question_that_is_gone_is_not_copied(tmp_path: Path) -> None:
+    export(tmp_path, asked(1, words("one")), answered(2, words("first"), parentID="msg_gone"), asked(3, words("two")))
+    with opened(tmp_path / "ledger.db") as ledger:
+        assert not forks(ledger, tmp_path, f"opencode:{SESSION}")[-1].is_copy
 
 
 def test_an_error_of_no_known_kind_becomes_one(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.model.loose import Json, mapping
+from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.times import iso
 from agents_ledger.model.writing import Fork, Line, Origin, Whole
 
@@ -55,9 +55,9 @@ def _is_list(value: Json) -> bool:
 def _answering(messages: dict[str, Json], value: Json) -> dict[str, Json]:
     """A message that only says what the last one's calls gave: where a list was compressed, they stand behind it."""
     last = next(reversed(messages.values()), {})
-    asked = {part["functionCall"].get("id") for part in _parts(last) if isinstance(part.get("functionCall"), dict)}
+    asked = {text(mapping(part.get("functionCall")).get("id")) for part in _parts(last)} - {None}
     given = _gives(value)
-    is_answer = bool(given) and all(mapping(each).get("id") in asked for each in given)
+    is_answer = bool(given) and all(text(mapping(each).get("id")) in asked for each in given)
     return {value["id"]: value} if is_answer and isinstance(value.get("id"), str) else {}
 
 

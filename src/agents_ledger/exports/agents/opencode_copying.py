@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.exports.agents.opencode_document import ERRORS, Assistant, Chosen, Part, Rule, User, fits
+from agents_ledger.exports.agents.opencode_document import ERRORS, Chosen, Rule, fits, taken_in
 from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.opencode_ids import own_id
 from agents_ledger.model.opencode_sessions import Message, Session, moment, sessions_of
 from agents_ledger.model.steps import Problem
+from agents_ledger.model.texts import storable
 from agents_ledger.model.writing import Fork, Line, Whole
 
-_TYPES: dict[str, type] = {"user": User, "assistant": Assistant}
 _FORKED = re.compile(r"(.+) \(fork #(\d{1,6})\)", re.DOTALL)
 _KEPT: dict[str, Any] = {"agent": str, "model": Chosen, "permission": list[Rule], "metadata": dict[str, Any]}
 _NO_MODEL = {"providerID": "unknown", "modelID": "unknown"}
@@ -55,36 +55,31 @@ def _last(messages: list[Message], of_turn: frozenset[str]) -> int | None:
 def _document(told: Json, messages: list[Message], last: int, fork: Fork) -> Iterator[Line] | None:
     following = messages[last + 1] if last + 1 < len(messages) else None
     copying = _Copying(fork, None if following is None else moment(following.value, "created"))
-    copies = [copying.message(message) for message in messages[: last + 1]]
-    if not all(map(_is_sound, copies)):
-        return None
-    return _lines(_info(told, fork), copies, [message.id for message in messages])
-
-
-def _lines(info: Json, copies: list[Json], names: list[str]) -> Iterator[Line]:
-    yield Line(b'{"info": ' + msgspec.json.encode(info) + b',\n"messages": [')
-    mark = b""
-    for number, copy in enumerate(copies):
-        following = copies[number + 1]["info"] if number + 1 < len(copies) else {}
-        is_end = following.get("role") != "assistant"
-        yield Line(mark + msgspec.json.encode(copy), copy["info"]["id"], copy_of=names[number] if is_end else None)
-        mark = b","
-    yield Line(b"]}")
+    lines = [Line(b'{"info": ' + msgspec.json.encode(_info(told, fork)) + b',\n"messages": [')]
+    for number, message in enumerate(messages[: last + 1]):
+        copy = copying.message(message)
+        data = taken_in(copy)
+        if data is None:
+            return None
+        is_end = number == last or messages[number + 1].value.get("role") != "assistant"
+        was = message.id if is_end else None
+        lines.append(Line(b"," + data if number else data, copy["info"]["id"], copy_of=was))
+    return iter([*lines, Line(b"]}")])
 
 
 def _info(told: Json, fork: Fork) -> Json:
     """What is said of the session as a whole: what it may do and with which model, but not what it has cost."""
     kept = {name: told[name] for name, kind in _KEPT.items() if name in told and fits(told[name], kind)}
-    named = text(told.get("title")) or "Session"
+    named = storable(text(told.get("title")) or "Session")
     forked = _FORKED.fullmatch(named)
     title = f"{named} (fork #1)" if forked is None else f"{forked[1]} (fork #{int(forked[2]) + 1})"  # as it does itself
     return {
         "id": fork.session,
-        "slug": text(told.get("slug")) or fork.session[-8:].lower(),
-        "projectID": text(told.get("projectID")) or "global",
+        "slug": storable(text(told.get("slug")) or fork.session[-8:].lower()),
+        "projectID": "global",
         "directory": fork.cwd,
         "title": title,
-        "version": text(told.get("version")) or "unknown",
+        "version": storable(text(told.get("version")) or "unknown"),
         "time": {"created": fork.at, "updated": fork.at},
         **kept,
     }
@@ -123,7 +118,7 @@ class _Copying:
             "cost": 0,
             "tokens": _NO_TOKENS,
             **info,
-            "parentID": self._asked if asked is None else self._names.get(asked),
+            "parentID": self._asked if asked is None else self._named(asked),
         }
         self._model = {name: info.get(name) for name in _NO_MODEL}
         return {**info, "error": _error(info["error"])} if "error" in info else info
@@ -135,7 +130,7 @@ class _Copying:
         elif part.get("type") == "tool":
             part = {**part, "state": self._state(mapping(part.get("state")), of)}
         elif part.get("type") == "compaction" and "tail_start_id" in part:
-            part = {**part, "tail_start_id": self._names.get(part["tail_start_id"])}
+            part = {**part, "tail_start_id": self._named(part["tail_start_id"])}
         return {**part, **of}
 
     def _state(self, state: Json, of: Json) -> Json:
@@ -149,6 +144,9 @@ class _Copying:
         if isinstance(files, list):
             state["attachments"] = [{**_told(mapping(file)), **of, "id": self._new("prt")} for file in files]
         return state
+
+    def _named(self, name: Any) -> str | None:
+        return self._names.get(name) if isinstance(name, str) else None
 
     def _new(self, kind: str) -> str:
         """A new id, greater than the last one: OpenCode sorts by them."""
@@ -169,9 +167,3 @@ def _error(told: Any) -> Json:
         return error
     words = text(data.get("message")) or text(error.get("message")) or text(error.get("name")) or "error"
     return {"name": "UnknownError", "data": {"message": words}}
-
-
-def _is_sound(copy: Json) -> bool:
-    """Whether OpenCode takes in a message."""
-    kind = _TYPES.get(str(copy["info"].get("role")))
-    return kind is not None and fits(copy["info"], kind) and all(fits(part, Part) for part in copy["parts"])

@@ -354,10 +354,28 @@ ERRORS: dict[str, dict[str, type]] = {
 }
 
 
+class Entry(Struct):
+    """A message with its parts."""
+
+    info: User | Assistant
+    parts: list[Part]
+
+
+def taken_in(message: Json) -> bytes | None:
+    """A message with its parts as JSON, if OpenCode takes that in."""
+    return _encoded(message, Entry)
+
+
 def fits(value: Any, kind: Any) -> bool:
-    """Whether a value is what OpenCode takes in."""
+    """Whether OpenCode takes something in that is said of a session."""
+    return _encoded(value, kind) is not None
+
+
+def _encoded(value: Any, kind: Any) -> bytes | None:
+    """A value as JSON, if that is of a type: it is read again, for not all that can be written can be read."""
     try:
-        msgspec.convert(value, kind)
-    except (msgspec.ValidationError, RecursionError):
-        return False
-    return True
+        data = msgspec.json.encode(value)
+        msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError):
+        return None
+    return data
