@@ -20,6 +20,7 @@ AT = 1_794_800_000_000
 MODEL = {"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}
 SEALED = {"anthropic": {"signature": "c2VhbA=="}}
 TOKENS = {"input": 5, "output": 1, "reasoning": 0, "cache": {"read": 2, "write": 0}}
+_LABEL = "opencode:ses_e1c33e60dffedL9O7SIXiATSHB"  # in the golden folder `compaction`
 FAILED = {"status": "error", "input": {"filePath": "b"}, "error": "no", "time": {"start": AT, "end": AT}}
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
@@ -233,6 +234,39 @@ def _rows(database: Path, label: str) -> list[Json]:
         }
         for name, data in rows
     ]
+
+
+def test_a_turn_that_opencode_has_deleted_comes_back_from_the_evidence(tmp_path: Path) -> None:
+    database, whole = _compacted(tmp_path)
+    with opened(tmp_path / "ledger.db") as ledger:
+        turns = [made.turn_id for made in forks(ledger, tmp_path, _LABEL)]
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("DELETE FROM message WHERE time_created > ?", (whole[1]["info"]["time"]["created"],))
+        machine = Machine(str(tmp_path / "home"), {}, "linux")
+        Sync(ledger, machine).run([str(tmp_path / "source")])
+        again = [fork_into(ledger, machine, turn, "opencode") for turn in turns]
+    assert all(made.is_copy for made in again)
+    assert plain(document(again[-1])["messages"]) == plain(whole)
+
+
+def test_a_turn_that_was_read_while_it_was_written_is_copied_as_it_became(tmp_path: Path) -> None:
+    database, whole = _compacted(tmp_path)
+    last = (whole[-1]["info"]["id"],)
+    with opened(tmp_path / "ledger.db") as ledger, closing(sqlite3.connect(database)) as connection:
+        parts = connection.execute("SELECT * FROM part WHERE message_id = ?", last).fetchall()
+        with connection:
+            connection.execute("DELETE FROM part WHERE message_id = ? AND data NOT LIKE '%step-start%'", last)
+        Sync(ledger, Machine(str(tmp_path / "home"), {}, "linux")).run([str(tmp_path / "source")])
+        with connection:
+            connection.executemany("INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?, ?, ?)", parts)
+        made = forks(ledger, tmp_path, _LABEL)
+    assert plain(document(made[-1])["messages"]) == plain(whole)
+
+
+def _compacted(folder: Path) -> tuple[Path, list[Json]]:
+    copy(GOLDEN / "opencode" / "compaction" / "source", folder / "source")
+    (database,) = folder.glob("source/**/opencode.db")
+    return database, _rows(database, _LABEL)
 
 
 @pytest.mark.parametrize(("name", "count"), [("tree-of-1.1", 4), ("exports", 11), ("tree-of-0.5", 1)])
