@@ -28,7 +28,7 @@ from oracles.test_written import plainly
 from oracles.written import Gemini, OpenClawFiles, OpenCode, Qwen, SealedOpenCode
 
 AGENTS: list[type[LiveAgent]] = [OpenCode, SealedOpenCode, Gemini, Qwen, OpenClawFiles]
-_BY_MESSAGE = (OpenCode, Gemini)  # what they send is compared as it is, and not as items
+_BY_MESSAGE = (OpenCode, Gemini, Qwen)  # what they send is compared as it is, and not as items
 _ASKED = f"\n\n[User]: {RESUMED}"  # OpenCode lets it sum up the question, too
 # what the program that is asked here did not write itself
 OLDER: list[tuple[type[LiveAgent], str]] = [
@@ -165,6 +165,8 @@ def _went_on(life: Life, turn: TurnRow) -> list[Json]:
     answers = [row for one in path[: at + 1] for row in life.ledger.get(one.id).messages if row.role == "assistant"]
     own = [_messages(request) for request in life.requests() if request.tools and not _is_subagent(request)]
     before, then = own[len(answers) - 1], own[len(answers)]
+    if path[at + 1].turn_type == "compaction" and isinstance(life.agent, Qwen):  # by hand: the answer is in no request
+        return [*before, {"role": "assistant", "content": answers[-1].content}]
     if path[at + 1].turn_type == "compaction":  # in the middle of a turn: its last call (the seal is kept nowhere)
         return [*before, _without(then[-2], "thoughtSignature"), then[-1]]
     is_asked = life.ledger.get(path[at + 1].id).messages[0].role == "user"
@@ -191,4 +193,4 @@ def _without(value: Any, name: str) -> Any:
 
 
 def _is_subagent(request: Request) -> bool:
-    return request.history[0].text.startswith("Sub job.")
+    return any(item.role == "user" and item.text.startswith("Sub job.") for item in request.history)
