@@ -70,8 +70,8 @@ def whole(request: pytest.FixtureRequest) -> Iterator[Lived]:
 def _cut(life: Life, turn: TurnRow) -> Cut:
     before = len(life.agent.box.requests())
     made, items = life.fork(turn, type(life.agent))
-    sent = life.agent.box.requests()[before:]
-    return Cut(turn, made, items, next(request for request in sent if request.tools), summed_up(sent))
+    new = life.agent.box.requests()[before:]
+    return Cut(turn, made, items, next(request for request in new if request.tools), summed_up(new))
 
 
 def _has_parallel(items: list[Item]) -> bool:
@@ -141,7 +141,8 @@ def _joined(said: list[Told]) -> list[Told]:
 
 def _is_there(whole: Lived, cut: Cut, feature: str) -> bool:
     if feature == "thinking" and isinstance(whole.life.agent, Gemini):  # it tells no model what was thought before
-        return "let me" in Path(cut.made.path).read_text(encoding="utf-8")
+        lines = map(json.loads, Path(cut.made.path).read_text(encoding="utf-8").splitlines())
+        return any("let me" in json.dumps(line) for line in lines if line.get("type") == "gemini")
     return FEATURES[feature](cut.items)
 
 
@@ -150,8 +151,8 @@ def _check(life: Life, cut: Cut) -> None:
     if cut.summed_up:  # it compacts before it goes on, as it did then: whoever sums up is told what was there
         assert [text.replace(_ASKED, "") for text in cut.summed_up] == summed_up(life.requests()), where
     elif isinstance(life.agent, _BY_MESSAGE):
-        sent = _messages(cut.request)[:-1]
-        assert [message for message in sent if message != _INTERRUPTED] == _went_on(life, cut.turn), where
+        messages = [message for message in _messages(cut.request)[:-1] if message != _INTERRUPTED]
+        assert messages == _went_on(life, cut.turn), where
     else:
         wanted = expected(life, cut.turn)
         assert plainly(cut.items) == plainly(wanted), where
@@ -182,8 +183,8 @@ def _messages(request: Request) -> list[Json]:
 
 def _once(content: Json) -> Json:
     """What a tool gave once: Gemini CLI says it once more with each resume."""
-    told = dict.fromkeys(json.dumps(part, sort_keys=True) for part in content["parts"])
-    return {**content, "parts": [json.loads(part) for part in told]}
+    parts = dict.fromkeys(json.dumps(part, sort_keys=True) for part in content["parts"])
+    return {**content, "parts": [json.loads(part) for part in parts]}
 
 
 def _without(value: Any, name: str) -> Any:
