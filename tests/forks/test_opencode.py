@@ -11,7 +11,9 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.capture.forking import Made, fork_into
 from agents_ledger.capture.sync import Sync
+from agents_ledger.exports.agents.opencode_copying import again
 from agents_ledger.model.formats import Machine
+from agents_ledger.model.writing import Fork, Whole
 from tests.capture.folders import GOLDEN, copy, opened
 
 Json = dict[str, Any]
@@ -327,6 +329,16 @@ def test_an_answer_to_a_question_that_is_gone_is_not_copied(tmp_path: Path) -> N
     export(tmp_path, asked(1, words("one")), answered(2, words("first"), parentID="msg_gone"), asked(3, words("two")))
     with opened(tmp_path / "ledger.db") as ledger:
         assert not forks(ledger, tmp_path, f"opencode:{SESSION}")[-1].is_copy
+
+
+def test_a_turn_of_which_not_all_is_there_is_not_copied(tmp_path: Path) -> None:
+    export(tmp_path, asked(1, words("one")), answered(2, words("first")), asked(3, words("two")))
+    records = {"": (tmp_path / "source" / "one.json").read_bytes()}
+    fork = Fork(session=SESSION.replace("A", "B"), at=AT, cwd="/home/ada")
+    wanted = frozenset([message_id(1), message_id(2)])
+    assert len(list(again(Whole(records, wanted), fork) or ())) == len(wanted) + 2  # and the document around them
+    assert again(Whole(records, wanted | {message_id(9)}), fork) is None
+    assert again(Whole({}, wanted), fork) is None
 
 
 def test_an_error_of_no_known_kind_becomes_one(tmp_path: Path) -> None:
