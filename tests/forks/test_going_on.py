@@ -192,6 +192,20 @@ def test_what_is_taken_back_in_opencode_is_a_turn_of_the_origin(source: str, tmp
         assert home.path(made.session) == path[:-1]
 
 
+@pytest.mark.parametrize("agent", ["gemini", "opencode"])
+def test_copies_of_every_turn_go_on_in_one_tree_and_are_rebuilt(agent: str, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, agent)
+        path = home.path(home.label)
+        made = [fork_into(ledger, home.machine, turn, agent) for turn in path]
+        for number, each in enumerate(made, 1):
+            go_on(each, f"and {number}?", tick=number)
+        assert (home.sync(), home.sync()) == (len(path), 0)
+        assert [home.path(each.session)[:-1] for each in made] == [path[:number] for number in range(1, len(path) + 1)]
+        assert home.path(home.label) == path
+        assert rebuild(ledger, f"sqlite:///{tmp_path}/again.db").same
+
+
 def test_a_fork_of_a_fork_into_a_third_agent_holds_all_of_it(tmp_path: Path) -> None:
     with opened(tmp_path / "ledger.db") as ledger:
         home = Home(ledger, tmp_path, "claude-code")
