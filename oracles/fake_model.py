@@ -32,20 +32,24 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from oracles.conversation import Item, Json, Tool, answers, history, system_prompt, tools
-from oracles.wire import Call, Reply, events, whole_chat
+from oracles.wire import Call, Reply, events, whole_chat, whole_gemini
 
 MARK = "FAKE:"
 CALL_ID = "{call}"
 SUMMARY = "FAKE SUMMARY"
 EVENT = "[OpenClaw runtime event]"  # a subagent has ended: told before the next question, and never written down
 _ROUTES = {"/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses"}
-_ROUTES |= {":streamGenerateContent": "gemini"}
+_ROUTES |= {":streamGenerateContent": "gemini", ":generateContent": "gemini"}
 _TOOLS = {
     "shell": ("Bash", "bash", "exec_command", "shell_command", "shell", "exec", "run_shell_command"),
     "read": ("Read", "read", "read_file"),
     "task": ("Agent", "Task", "spawn_agent", "sessions_spawn", "agent", "task"),
 }
-_ARGUMENTS = {"shell": ("command", "cmd"), "read": ("file_path", "path"), "task": ("prompt", "message", "task")}
+_ARGUMENTS = {
+    "shell": ("command", "cmd"),
+    "read": ("file_path", "filePath", "path"),
+    "task": ("prompt", "message", "task"),
+}
 _FILLING: Json = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
 _ASKS_SUMMARY = re.compile(
     r"detailed summary|structured (context )?(checkpoint )?summary|context checkpoint|handoff", re.IGNORECASE
@@ -192,6 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
             )
         if api == "chat" and not body.get("stream"):
             self._send_json(whole_chat(reply))
+        elif path.endswith(":generateContent"):
+            self._send_json(whole_gemini(reply))
         else:
             self._send_stream(api, reply, step.get("hold"))
 

@@ -16,20 +16,37 @@ from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import TurnRow
 from oracles.box import Box, Request
 from oracles.conversation import Item, Json
+from oracles.fake_model import SUMMARY
 from oracles.live import Claude, Codex, LiveAgent, Pi, PiEarendil
-from oracles.written import Gemini, OpenClaw, OpenClawFiles, OpenCode, Qwen
+from oracles.written import Gemini, OpenClaw, OpenClawFiles, OpenCode, Qwen, SealedOpenCode
 
 NAMES: dict[type[LiveAgent], str] = {Claude: "claude-code", Codex: "codex", Pi: "pi", PiEarendil: "pi"}
-NAMES |= {Qwen: "qwen", OpenCode: "opencode", Gemini: "gemini", OpenClaw: "openclaw", OpenClawFiles: "openclaw"}
+NAMES |= {Qwen: "qwen", OpenCode: "opencode", SealedOpenCode: "opencode", Gemini: "gemini"}
+NAMES |= {OpenClaw: "openclaw", OpenClawFiles: "openclaw"}
 RESUMED = "Resumed?"
-_FULL = {Codex: 400_000, OpenClawFiles: 196_000}  # tokens that fill the window; else 190,000
+# tokens that fill the window; else 190,000
+_FULL = {Codex: 400_000, OpenClawFiles: 196_000, OpenCode: 199_000, SealedOpenCode: 199_000, Gemini: 900_000}
 TOOLS: list[Json] = [
     {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},
     {"tools": [{"shell": "echo second"}, {"shell": "ls /nonexistent-folder"}]},
     {"text": "Done."},
 ]
+# where a command that fails is no failed tool
+READING: list[Json] = [TOOLS[0], {"tools": [{"shell": "echo second"}, {"read": "/nonexistent/file"}]}, TOOLS[2]]
 _SUBAGENT = 'Sub job. FAKE:[{"shell": "echo in-sub"}, {"text": "Sub result 42"}]'
-_ASKING_FOR_SUMMARY = ("CONTEXT CHECKPOINT", "CRITICAL: Respond with TEXT ONLY", "generate the <state_snapshot>")
+_COMPLETING = _SUBAGENT.replace(
+    '{"text": "Sub result 42"}', '{"tool": "complete_task", "args": {"result": {"response": "Sub result 42"}}}'
+)
+# a step that calls a subagent, where the model has to say more than what it is to do
+SUBAGENTS: dict[type[LiveAgent], Json] = {
+    Gemini: {"tool": "invoke_agent", "args": {"agent_name": "generalist", "prompt": _COMPLETING}},
+    OpenCode: {"tool": "task", "args": {"description": "sub", "subagent_type": "general", "prompt": _SUBAGENT}},
+}
+SUBAGENTS[SealedOpenCode] = SUBAGENTS[OpenCode]
+_ASKING_FOR_SUMMARY = (
+    *("CONTEXT CHECKPOINT", "CRITICAL: Respond with TEXT ONLY", "generate the <state_snapshot>"),
+    *("Generate a new <state_snapshot>", "Critically evaluate the <state_snapshot>", "Here is the conversation so far"),
+)
 # what the programs put in by themselves, each time anew
 _INJECTED = re.compile(
     r"\s*(<system-reminder>|<environment_context>|<permissions|<skills_instructions>|You are a coding agent"
@@ -95,11 +112,11 @@ def lived(box: Box, kind: type[LiveAgent]) -> Iterator[Life]:
     _prefer_short_memory(box)
     red = box.work / "red.png"
     red.write_bytes(_red_png())
-    agent.ask("Hello one.", *TOOLS)
-    if kind in (Codex, Pi, PiEarendil):
-        agent.ask("Look.", {"text": "It is red."}, image=red)
-    else:
+    agent.ask("Hello one.", *(READING if kind in SUBAGENTS else TOOLS))
+    if kind not in (Codex, Pi, PiEarendil):
         agent.ask("Look.", {"read": str(red)}, {"text": "It is red."})
+    if kind in (Codex, Pi, PiEarendil, *SUBAGENTS):
+        agent.ask("See.", {"text": "It is red."}, image=red)
     _ask_for_subagent(agent)
     _fill(agent)
     agent.ask("After?", {"shell": "echo after"}, {"text": "Done after."})
@@ -114,7 +131,8 @@ def _ask_for_subagent(agent: LiveAgent) -> None:
         return
     wait = {"tool": "wait_agent", "args": {"targets": ["x"], "timeout_ms": 10_000}}
     waits = [wait] if isinstance(agent, Codex) else []
-    agent.ask("Use a subagent.", {"task": _SUBAGENT}, *waits, {"text": "Sub said 42."})
+    call = SUBAGENTS.get(type(agent), {"task": _SUBAGENT})
+    agent.ask("Use a subagent.", call, *waits, {"text": "Sub said 42."})
     if isinstance(agent, OpenClaw):
         agent.ask("Wait.", {"text": "I waited."})  # what the subagent said comes with the next question
 
@@ -123,6 +141,9 @@ def _fill(agent: LiveAgent) -> None:
     """Until the agent compacts: by itself, or because it is told to."""
     if isinstance(agent, Claude):
         agent.ask("/compact")
+        return
+    if isinstance(agent, Gemini):  # it forgets the model's count when it ends
+        agent.ask("Much.", {"shell": "echo x", "usage": {"input": _FULL[Gemini]}}, {"text": "Much was read."})
         return
     much = {"shell": "seq 1 3000"} if isinstance(agent, Qwen) else {"shell": "echo x"}  # it counts what it compresses
     usage = {} if isinstance(agent, Qwen) else {"usage": {"input": _FULL.get(type(agent), 190_000)}}
@@ -190,6 +211,13 @@ def is_summary(request: Request) -> bool:
     """Whether the agent asks for a summary of everything."""
     texts = [item.text for item in request.history if item.role == "user" and item.kind == "text"]
     return bool(texts) and any(mark in texts[-1] for mark in _ASKING_FOR_SUMMARY)
+
+
+def summed_up(requests: list[Request]) -> list[str]:
+    """What agents let the model sum up for them, in one text each."""
+    asked = [request for request in requests if not request.tools and SUMMARY in request.reply["text"]]
+    texts = [request.history[-1].text for request in asked if len(request.history) == 1]
+    return [text for text in texts if text]
 
 
 def _in_order(items: list[Item]) -> list[Item]:

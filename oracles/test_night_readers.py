@@ -1,7 +1,6 @@
 """Sessions of Gemini CLI and OpenCode as they are captured: what was said is what their model was asked and said."""
 
 import json
-import re
 import time
 from typing import Any
 
@@ -9,29 +8,16 @@ import pytest
 
 from agents_ledger.model.rows import CallRow, Record
 from oracles.box import Box
-from oracles.conversation import Item, Json
-from oracles.forks import Life, captured, plain
+from oracles.conversation import Item
+from oracles.forks import READING, SUBAGENTS, Life, captured, plain
 from oracles.live import LiveAgent
 from oracles.readers import Tokens
-from oracles.test_forks import check_one_tree
 from oracles.test_watch import ask, wait_for, watching
 from oracles.written import Gemini, OpenCode
 
 AGENTS: list[type[LiveAgent]] = [Gemini, OpenCode]
-STEPS: list[Json] = [
-    {"think": "let me look", "text": "I will run a command.", "shell": "echo hi-from-tool"},
-    {"tools": [{"shell": "echo second"}, {"read": "/nonexistent/file"}]},
-    {"text": "Done."},
-]
-_JOB = 'Sub job. FAKE:[{"shell": "echo in-sub"}, {"text": "Sub result 42"}]'
-# a step that calls a subagent, in the words of each
-SUBAGENTS: dict[type[LiveAgent], Json] = {
-    Gemini: {"tool": "invoke_agent", "args": {"agent_name": "generalist", "prompt": _JOB}},
-    OpenCode: {"tool": "task", "args": {"description": "sub", "subagent_type": "general", "prompt": _JOB}},
-}
 Told = tuple[str, str, str]
 _AT_ONCE_S = 2
-_THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)  # what was thought, told as text in a fork
 
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
@@ -60,19 +46,6 @@ def test_a_subagent_is_a_session_that_its_call_started(box: Box, kind: type[Live
 
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
-def test_the_same_agent_goes_on_with_a_fork_of_any_turn(box: Box, kind: type[LiveAgent]) -> None:
-    with captured(three_turns(kind(box))) as life:
-        turns = life.path
-        for at, turn in enumerate(turns):
-            _, resumed = life.fork(turn, kind)
-            records = [life.ledger.get(one.id) for one in turns[: at + 1]]
-            assert sent(resumed) == told(records)
-            is_text = any(_THINKING.search(item.text) for item in resumed)
-            assert not is_text or kind is OpenCode, "its own thoughts stay what they are"
-        check_one_tree(life, turns)
-
-
-@pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.__name__)
 def test_a_watcher_has_an_answer_within_two_seconds(box: Box, kind: type[LiveAgent]) -> None:
     agent, ledger = kind(box), box.folder / "ledger.db"
     agent.ask("Warm up?")
@@ -88,7 +61,7 @@ def test_a_watcher_has_an_answer_within_two_seconds(box: Box, kind: type[LiveAge
 
 def three_turns(agent: LiveAgent) -> LiveAgent:
     """An agent that was asked three things."""
-    agent.ask("Hello one.", *STEPS)
+    agent.ask("Hello one.", *READING)
     agent.ask("Second?", {"shell": "echo more"}, {"text": "Yes."})
     agent.ask("Last?")
     return agent
@@ -118,7 +91,7 @@ def sent(items: list[Item]) -> list[Told]:
             done.add(item.id)
             found.append(("tool", "result", item.text.strip()))
         elif item.kind == "text" and not item.text.startswith("<session_context>"):
-            words = _THINKING.sub("", item.text).strip()
+            words = item.text.strip()
             found += [(item.role, "text", words)] if words else []
     return found
 

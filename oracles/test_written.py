@@ -11,9 +11,9 @@ from oracles.conversation import Item
 from oracles.fake_model import EVENT
 from oracles.forks import NAMES, expected, failures, lived
 from oracles.live import Claude, LiveAgent
-from oracles.test_forks import check_one_tree, is_followed_by_compaction
+from oracles.test_forks import check_one_tree
 from oracles.translation import SUMMARY, summarised, translated
-from oracles.written import Gemini, OpenClaw, OpenClawFiles, OpenCode, Qwen
+from oracles.written import Gemini, OpenClaw, OpenCode, Qwen
 
 # what these programs say by themselves, around a conversation and around a summary
 _OWN = re.compile(
@@ -38,21 +38,6 @@ def test_a_fork_of_any_turn_is_resumed_in_the_agent_s_own_words(box: Box, target
             assert target is not OpenClaw or failures(sent) == failures(wanted)  # the others' APIs have no mark
         if target is not OpenClaw:  # whose database is not read
             check_one_tree(life, life.path)
-
-
-@pytest.mark.parametrize("kind", [Qwen, OpenClawFiles], ids=lambda kind: kind.__name__)
-def test_an_agent_of_the_night_resumes_a_fork_of_its_own_exactly(box: Box, kind: type[LiveAgent]) -> None:
-    with lived(box, kind) as life:
-        turns = life.path
-        assert [turn.turn_type for turn in turns].count("compaction") == 1
-        for turn in turns:
-            if kind is OpenClawFiles and is_followed_by_compaction(life, turn):
-                continue  # resumed, it compacts at once, as pi does
-            made, sent = life.fork(turn, kind)
-            assert (made.is_copy, made.losses) == (True, [])
-            assert plainly(sent) == plainly(expected(life, turn)), f"{turn.turn_type} turn {turn.depth}"
-            assert failures(sent) == failures(expected(life, turn))
-        check_one_tree(life, turns)
 
 
 def plainly(items: list[Item]) -> list[tuple[str, str, str]]:

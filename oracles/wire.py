@@ -1,6 +1,7 @@
 """An answer of the fake model in the words of four APIs: the events of its stream, in order."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -177,24 +178,36 @@ def _responses_deltas(item: Json) -> Iterator[tuple[str, Json]]:
             yield "response.function_call_arguments.done", {"arguments": item["arguments"]}
 
 
-def _gemini(reply: Reply) -> list[Event]:
-    parts: list[Json] = [{"text": half, "thought": True} for half in _halves(reply.thinking)]
-    parts += [{"text": half} for half in _halves(reply.text)]
-    parts += [{"functionCall": {"name": call.name, "args": call.arguments, "id": call.id}} for call in reply.calls]
+def whole_gemini(reply: Reply) -> Json:
+    """An answer in words at once, as Gemini CLI asks for a summary."""
+    candidate = {"index": 0, "content": {"role": "model", "parts": [{"text": reply.text}]}, "finishReason": "STOP"}
     shared = {"modelVersion": reply.model, "responseId": reply.id}
-    usage = {
+    return {**shared, "candidates": [candidate], "usageMetadata": _gemini_usage(reply)}
+
+
+def _gemini_usage(reply: Reply) -> Json:
+    return {
         "promptTokenCount": reply.input,
         "cachedContentTokenCount": reply.cached,
         "candidatesTokenCount": reply.output - reply.reasoning,
         "thoughtsTokenCount": reply.reasoning,
         "totalTokenCount": reply.input + reply.output,
     }
+
+
+def _gemini(reply: Reply) -> list[Event]:
+    parts: list[Json] = [{"text": half, "thought": True} for half in _halves(reply.thinking)]
+    parts += [{"text": half} for half in _halves(reply.text)]
+    for call in reply.calls:
+        made = {"name": call.name, "args": call.arguments, "id": call.id}
+        parts.append({"functionCall": made, "thoughtSignature": b64encode(f"seal{call.id}".encode()).decode()})
+    shared = {"modelVersion": reply.model, "responseId": reply.id}
     stream: list[Event] = [
         (None, {**shared, "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]})
         for part in parts
     ]
     end = {"index": 0, "content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}
-    return [*stream, (None, {**shared, "candidates": [end], "usageMetadata": usage})]
+    return [*stream, (None, {**shared, "candidates": [end], "usageMetadata": _gemini_usage(reply)})]
 
 
 def _halves(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import shlex
 from pathlib import Path
+from typing import ClassVar
 from uuid import uuid4
 
 from oracles.install import JUDGES, NODE
@@ -20,6 +21,7 @@ _MODEL = {
     "name": "Fake",
     "limit": {"context": 200_000, "output": 8192},
     "tool_call": True,
+    "reasoning": True,
     "attachment": True,
     "modalities": _MODALITIES,
 }
@@ -57,6 +59,7 @@ class OpenCode(LiveAgent):
     """OpenCode; a session that was written for it is imported before it is resumed."""
 
     judge = "opencode"
+    _library: ClassVar[str] = "@ai-sdk/openai-compatible"
 
     @property
     def file(self) -> Path:
@@ -71,7 +74,7 @@ class OpenCode(LiveAgent):
         folder = self.box.home / ".config" / "opencode"
         folder.mkdir(parents=True, exist_ok=True)
         options = {"baseURL": f"{self.box.url}/v1", "apiKey": "fake-key"}
-        provider = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options}
+        provider = {"npm": self._library, "name": "Fake", "options": options}
         settings = {
             "autoupdate": False,
             "share": "disabled",
@@ -99,6 +102,12 @@ class OpenCode(LiveAgent):
     def _learned(self, said: str) -> str:
         events = (json.loads(line) for line in said.splitlines() if line.startswith("{"))
         return str(self.session or next(event["sessionID"] for event in events))
+
+
+class SealedOpenCode(OpenCode):
+    """OpenCode over Anthropic's API, whose thoughts have seals."""
+
+    _library = "@ai-sdk/anthropic"
 
 
 class Gemini(LiveAgent):

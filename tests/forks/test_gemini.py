@@ -102,6 +102,44 @@ def test_what_was_taken_back_does_not_come_along(ledger: Ledger, tmp_path: Path)
     assert words(told(made[-1])) == ["so far: one and three", "four", "fourth"]
 
 
+def test_what_a_call_gave_comes_along_behind_a_compression(ledger: Ledger, tmp_path: Path) -> None:
+    """In the middle of a turn the list is set anew with the call at its end, and what it gave is said after that."""
+    call = {"functionCall": {"id": "c1", "name": "read_file", "args": {}}}
+    given = {"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "b"}}}
+    log(
+        tmp_path,
+        said("m1", "user", [{"text": "one"}]),
+        said("m2", "gemini", "", toolCalls=[{"id": "c1", "name": "read_file", "args": {}, "status": "success"}]),
+        {"$set": {"messages": [said("m3", "user", [{"text": "so far"}]), said("m4", "gemini", [call])]}},
+        {"$set": {"lastUpdated": "2026-11-16T09:00:05.000Z"}},
+        said("m6", "user", [given, PICTURE]),
+        said("m7", "gemini", "done"),
+        said("m8", "user", [{"text": "two"}]),
+        said("m9", "gemini", "second"),
+    )
+    _, compressed, after, last = forks(ledger, tmp_path, f"gemini:{SESSION}")
+    assert [message["content"] for message in told(compressed)] == [[{"text": "so far"}], [call], [given, PICTURE]]
+    assert [message["content"] for message in told(after)][2:] == [[given, PICTURE], "done"]
+    assert len(told(last)) == len(told(after)) + 2
+
+
+def test_a_document_is_cut_behind_the_turn(ledger: Ledger, tmp_path: Path) -> None:
+    messages = [
+        said("m1", "user", "one"),
+        said("m2", "gemini", "first", thoughts=[THOUGHT]),
+        said("m3", "user", "two"),
+        said("m4", "gemini", "second"),
+    ]
+    facts = {"sessionId": SESSION, "projectHash": "0" * 64, "startTime": "2026-11-16T09:00:00.000Z"}
+    file = tmp_path / "source" / "work" / "chats" / "session-2026-11-16T09-00-33333333.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({**facts, "lastUpdated": facts["startTime"], "messages": messages}, indent=2))
+    first, second = forks(ledger, tmp_path, f"gemini:{SESSION}")
+    assert [{**message, "id": ""} for message in told(first)] == [{**message, "id": ""} for message in messages[:2]]
+    assert words(told(second)) == ["one", "first", "two", "second"]
+    assert (first.is_copy, first.losses) == (True, [])
+
+
 def test_a_subagents_session_is_told_anew(ledger: Ledger, tmp_path: Path) -> None:
     copy(GOLDEN / "gemini" / "subagent" / "source", tmp_path / "source")
     machine = Machine(str(tmp_path / "home"), {}, "linux")

@@ -1,6 +1,9 @@
 """A fork that its agent goes on with: one tree, the shared turns once, the original as it was."""
 
 import json
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -153,19 +156,54 @@ def test_a_fork_that_gemini_takes_in_under_another_id_is_of_the_same_tree(ledger
     assert report.same
 
 
-def test_whoever_goes_back_in_a_fork_goes_back_to_a_turn_of_its_origin(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["claude-code", "gemini"])
+def test_whoever_goes_back_in_a_fork_goes_back_to_a_turn_of_its_origin(source: str, tmp_path: Path) -> None:
     with opened(tmp_path / "ledger.db") as ledger:
-        home = Home(ledger, tmp_path, "claude-code")
+        home = Home(ledger, tmp_path, source)
         path = home.path(home.label)
         made = fork_into(ledger, home.machine, path[1], "gemini")
+        assert made.is_copy == (source == "gemini")
         taken = import_gemini(made, "0f3a0f3a-0000-4000-8000-000000000000")
         lines = [json.loads(line) for line in taken.read_text(encoding="utf-8").splitlines()]
-        last = [line["id"] for line in lines if line.get("type") == "user"][-1]
+        said = [line for line in lines if line.get("type") == "user"]
+        last = [line["id"] for line in said if "functionResponse" not in json.dumps(line["content"])][-1]
         asked = {"id": "instead" * 5, "timestamp": "2026-11-20T10:00:00.000Z", "type": "user", "content": "instead"}
         with taken.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in ({"$rewindTo": last}, asked))
         assert home.sync() == 1
         assert home.path("gemini:0f3a0f3a-0000-4000-8000-000000000000")[:-1] == path[:1]
+
+
+@pytest.mark.parametrize("source", ["claude-code", "opencode"])
+def test_what_is_taken_back_in_opencode_is_a_turn_of_the_origin(source: str, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, source)
+        path = home.path(home.label)
+        made = fork_into(ledger, home.machine, path[-1], "opencode")
+        go_on(made, "one")
+        assert home.sync() == 1
+        told = json.loads(Path(made.path).read_bytes())["messages"]
+        last = [message["info"]["id"] for message in told if message["info"]["role"] == "user"][-1]
+        database = Path(made.path).parents[1] / "opencode.db"
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("UPDATE session SET revert = ?", (json.dumps({"messageID": last}),))
+        os.utime(database, (1_795_000_900, 1_795_000_900))
+        assert home.sync() == 0
+        assert home.path(made.session) == path[:-1]
+
+
+@pytest.mark.parametrize("agent", ["gemini", "opencode"])
+def test_copies_of_every_turn_go_on_in_one_tree_and_are_rebuilt(agent: str, tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as ledger:
+        home = Home(ledger, tmp_path, agent)
+        path = home.path(home.label)
+        made = [fork_into(ledger, home.machine, turn, agent) for turn in path]
+        for number, each in enumerate(made, 1):
+            go_on(each, f"and {number}?", tick=number)
+        assert (home.sync(), home.sync()) == (len(path), 0)
+        assert [home.path(each.session)[:-1] for each in made] == [path[:number] for number in range(1, len(path) + 1)]
+        assert home.path(home.label) == path
+        assert rebuild(ledger, f"sqlite:///{tmp_path}/again.db").same
 
 
 def test_a_fork_of_a_fork_into_a_third_agent_holds_all_of_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from agents_ledger.capture.details import Details
 from agents_ledger.capture.draft import WHOLE, label_for
 from agents_ledger.capture.key_index import Index
-from agents_ledger.capture.origin import Evidence, folder_of, origin_of
+from agents_ledger.capture.origin import Evidence, folder_of, origin_of, whole_of
 from agents_ledger.capture.place import Draft, drafted, drafted_folder, root_of
 from agents_ledger.capture.writer import step_key
 from agents_ledger.errors import BadInput, TurnIsLive
@@ -24,6 +24,7 @@ from agents_ledger.ledger import Ledger, sealing, written
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.records import read_record, read_turn
 from agents_ledger.ledger.story import tell
+from agents_ledger.ledger.threads import ancestry
 from agents_ledger.model.formats import Format, Machine
 from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.story import Held, Loss, Story
@@ -121,6 +122,8 @@ class _Telling:
         )
         self.label = label_for(agent, self.fork.session)
         self._copied = self._copy(tx, record, form)
+        self._tx = tx
+        self._thread: frozenset[str] = frozenset()
         self.count = 0  # lines
         self.ends: dict[str, str] = {}  # of each turn the last step that was written: what follows it goes there
 
@@ -133,10 +136,17 @@ class _Telling:
         """The lines of the file, or the files of the folder."""
         told = self._copied if self._copied is not None else self.native.anew(self.story, self.fork, losses)
         for line in told:
-            if line.turn_id is not None and line.native_id is not None:
-                self.ends[line.turn_id] = line.native_id
+            turn_id = line.turn_id if line.copy_of is None else self._turn_of(line.copy_of)
+            if turn_id is not None and line.native_id is not None:
+                self.ends[turn_id] = line.native_id
             self.count += line.count
             yield line
+
+    def _turn_of(self, native_id: str) -> str | None:
+        """The turn of the thread in which a step is."""
+        self._thread = self._thread or frozenset(ancestry(self._tx, self.turn_id))
+        found = self._tx.rows("steps_by_key", step_key=step_key(self.agent, self.fork.session, native_id))
+        return next((turn_id for turn_id, _ in found if turn_id in self._thread), None)
 
     def _copy(self, tx: Tx, record: Record, form: Format | None) -> Iterator[Line] | None:
         if form is not None and self.native.again_folder is not None:
@@ -144,10 +154,17 @@ class _Telling:
             is_own = found is not None and found[1].format == form.name
             return self.native.again_folder(found[0], self.fork) if found is not None and is_own else None
         origin: Evidence | None = None if form is None else origin_of(tx, record)
-        if form is None or origin is None or origin.capture.format != form.name:
+        if form is None or origin is None:
+            return None if form is None else self._copy_whole(tx, record, form)
+        if origin.capture.format != form.name:
             return None
         self.fork = replace(self.fork, forked_path=origin.capture.path)
         return self.native.again(origin, self.fork)
+
+    def _copy_whole(self, tx: Tx, record: Record, form: Format) -> Iterator[Line] | None:
+        again = self.native.again_whole
+        found = None if again is None else whole_of(tx, record, form)
+        return None if again is None or found is None else again(found, self.fork)
 
 
 def _settle(ledger: Ledger, turn_id: str) -> None:

@@ -8,8 +8,10 @@ from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import places
 from agents_ledger.model.captures import Capture
+from agents_ledger.model.formats import Format
+from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import Record
-from agents_ledger.model.writing import Folder
+from agents_ledger.model.writing import Folder, Whole
 from agents_ledger.store import Tx
 
 _ALL = 1 << 62
@@ -86,17 +88,44 @@ def origin_of(tx: Tx, record: Record) -> Evidence | None:
     return Evidence(tx, capture, max(found_in))
 
 
+def whole_of(tx: Tx, record: Record, form: Format) -> Whole | None:
+    """The records of the session in which a turn was read, where that is read as a whole: as it was then."""
+    found = _captures(tx, record)
+    if not found or {capture.format for capture in found} != {form.name}:
+        return None
+    last = max(found, key=lambda capture: capture.id)  # a turn that was open when it was read first
+    ids = (record.turn.native_id, *(row.native_id for row in record.messages))
+    return Whole(_records(tx, last, form), frozenset(name for name in ids if name is not None))
+
+
+def _records(tx: Tx, capture: Capture, form: Format) -> dict[str, bytes]:
+    """By the names under which a reader gets them."""
+    if capture.shape == "database":
+        rows = (row for _, _, row in unframed(evidence.read(tx, capture.id)))
+        return {f"{row.table}\n{row.key}": row.value for row in rows}
+    if capture.shape == "document" or capture.bundle is None:
+        return {"": b"".join(evidence.read(tx, capture.id))}
+    files = [Capture(*row) for row in tx.rows("captures_in", bundle=capture.bundle)]
+    start = len(form.bundle(capture.path) or capture.bundle) + 1
+    return {file.path[start:]: b"".join(evidence.read(tx, file.id)) for file in files}
+
+
 def folder_of(tx: Tx, record: Record) -> tuple[Folder, Capture] | None:
     """The files of the session in which a turn was read, where that is a folder of them."""
-    said = [record.turn.evidence, *(row.evidence for row in record.messages), *(call.evidence for call in record.calls)]
-    numbers = dict.fromkeys(number for each in said for number, _, _ in places(each))
-    found = [Capture(*row) for number in numbers if (row := tx.first("capture_by_id", id=number)) is not None]
+    found = _captures(tx, record)
     if not found or found[0].bundle is None or found[0].shape != "bundle":
         return None
     start = len(found[0].bundle) + 1
     rows = [Capture(*row) for row in tx.rows("captures_in", bundle=found[0].bundle)]
     files = {row.path[start:]: b"".join(evidence.read(tx, row.id)) for row in rows}
     return Folder(files, frozenset(capture.path[start:] for capture in found)), found[0]
+
+
+def _captures(tx: Tx, record: Record) -> list[Capture]:
+    """Those that a turn was read from."""
+    said = [record.turn.evidence, *(row.evidence for row in record.messages), *(call.evidence for call in record.calls)]
+    numbers = dict.fromkeys(number for each in said for number, _, _ in places(each))
+    return [Capture(*row) for number in numbers if (row := tx.first("capture_by_id", id=number)) is not None]
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -4,7 +4,8 @@ import re
 from hashlib import sha256
 from string import ascii_letters, digits
 
-_LETTERS = digits + ascii_letters
+_LETTERS = (digits + ascii_letters).encode()
+_BY_BYTE = bytes(_LETTERS[byte % len(_LETTERS)] for byte in range(256))
 _MASK = (1 << 48) - 1
 _ID = re.compile(r"(?:ses|msg|prt)_([0-9a-f]{12})([0-9A-Za-z]{14})")
 _BEFORE_MS = 60_000  # what is said next has greater ids: OpenCode sorts by them
@@ -34,4 +35,4 @@ def wrote(session: str, native_id: str) -> str | None:
 
 
 def _letters(random: bytes) -> str:
-    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in random[:14])
+    return random[:14].translate(_BY_BYTE).decode()

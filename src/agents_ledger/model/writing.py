@@ -28,6 +28,7 @@ class Line(Struct, frozen=True, gc=False):
     turn_id: str | None = None
     count: int = 1  # of lines
     file: str = ""  # of a folder: the file that this is, with /
+    copy_of: str | None = None  # at the end of a turn that is copied under new ids: the id that it had
 
 
 class Origin(Protocol):
@@ -49,6 +50,13 @@ class Folder(Struct, frozen=True):
     """The files that a session was read from, by their names in its folder; and which of them tell of one turn."""
 
     files: Mapping[str, bytes]
+    of_turn: frozenset[str]
+
+
+class Whole(Struct, frozen=True):
+    """The records of a session that is read as a whole, by their names; and the ids of what was said in one turn."""
+
+    records: Mapping[str, bytes]
     of_turn: frozenset[str]
 
 
@@ -83,6 +91,8 @@ class Native(Struct, frozen=True):
     reopen: Callable[[str], tuple[str, ...]] | None = None
     # where a session is a folder of files, not one file of lines: the same from such a folder
     again_folder: Callable[[Folder, Fork], Iterator[Line] | None] | None = None
+    # where sessions are read as a whole (rows, documents, many files), but written as one file: the same from those
+    again_whole: Callable[[Whole, Fork], Iterator[Line] | None] | None = None
     # where the program has a list of its sessions beside them: the key of a new one, and what is said of it (by file)
     listed: Callable[[Fork, str], tuple[str, dict[str, Any]]] | None = None
 

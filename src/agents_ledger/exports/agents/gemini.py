@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.exports.agents.gemini_copying import again
+from agents_ledger.exports.agents.gemini_copying import again, again_whole
 from agents_ledger.exports.agents.parts import begun, parts
 from agents_ledger.model.ids import uuid4
 from agents_ledger.model.retelling import retold
@@ -111,4 +111,5 @@ NATIVE = Native(
     anew=anew,
     resume=lambda _session, file: ("gemini", "--session-file", file),
     reopen=lambda session: ("gemini", "--resume", session),
+    again_whole=again_whole,
 )

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
+from agents_ledger.model.loose import Json, mapping, text
 from agents_ledger.model.times import iso
-from agents_ledger.model.writing import Fork, Line, Origin
+from agents_ledger.model.writing import Fork, Line, Origin, Whole
 
-Json = dict[str, Any]
+_GIVEN = "functionResponse"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -17,10 +18,12 @@ def again(origin: Origin, fork: Fork) -> Iterator[Line] | None:
     header: Json = {}
     messages: dict[str, Json] = {}
     for place, record in origin.records():
-        if place > origin.leaf:
-            break
         value = _object(record)
-        if "sessionId" in value and "projectHash" in value:
+        if place > origin.leaf:
+            if _is_list(value) or isinstance(value.get("id"), str):
+                messages |= _answering(messages, value)
+                break
+        elif "sessionId" in value and "projectHash" in value:
             header = value
             messages = _listed(value.get("messages")) or messages
         elif isinstance(value.get("$set"), dict):
@@ -29,9 +32,49 @@ def again(origin: Origin, fork: Fork) -> Iterator[Line] | None:
             messages = _before(messages, value["$rewindTo"])
         elif isinstance(value.get("id"), str):
             messages[value["id"]] = value  # said again, it says more
-    if not header or not messages or header.get("kind") == "subagent":
-        return None
-    return _lines(header, list(messages.values()), fork)
+    return _copied(header, list(messages.values()), fork)
+
+
+def again_whole(whole: Whole, fork: Fork) -> Iterator[Line] | None:
+    """The same from a document, as sessions were kept until 2026."""
+    for record in whole.records.values():
+        header = _object(record)
+        messages = _listed(header.get("messages"))
+        places = [number for number, name in enumerate(messages) if name in whole.of_turn]
+        if whole.of_turn <= messages.keys() and places:
+            return _copied(header, list(messages.values())[: places[-1] + 1], fork)
+    return None
+
+
+def _is_list(value: Json) -> bool:
+    """Whether a record begins the list of messages anew, or takes some of them back."""
+    told = value.get("$set")
+    return "projectHash" in value or "$rewindTo" in value or (isinstance(told, dict) and "messages" in told)
+
+
+def _answering(messages: dict[str, Json], value: Json) -> dict[str, Json]:
+    """A message that only says what the last one's calls gave: where a list was compressed, they stand behind it."""
+    last = next(reversed(messages.values()), {})
+    asked = {text(mapping(part.get("functionCall")).get("id")) for part in _parts(last)} - {None}
+    given = _gives(value)
+    is_answer = bool(given) and all(text(mapping(each).get("id")) in asked for each in given)
+    return {value["id"]: value} if is_answer and isinstance(value.get("id"), str) else {}
+
+
+def _gives(message: Json) -> list[Any]:
+    """What tools gave, if a message says nothing else; pictures may stand beside it."""
+    parts = _parts(message)
+    return [] if any("text" in part for part in parts) else [part[_GIVEN] for part in parts if _GIVEN in part]
+
+
+def _parts(message: Json) -> list[Json]:
+    content = message.get("content")
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _copied(header: Json, messages: list[Json], fork: Fork) -> Iterator[Line] | None:
+    is_whole = "sessionId" in header and "projectHash" in header and messages
+    return _lines(header, messages, fork) if is_whole and header.get("kind") != "subagent" else None
 
 
 def _lines(header: Json, messages: list[Json], fork: Fork) -> Iterator[Line]:
@@ -39,8 +82,11 @@ def _lines(header: Json, messages: list[Json], fork: Fork) -> Iterator[Line]:
     told = {name: value for name, value in header.items() if name != "messages"}
     yield Line(msgspec.json.encode({**told, "sessionId": fork.session, "startTime": at, "lastUpdated": at}))
     for number, message in enumerate(messages, 1):
-        # by which it is known again: the session gets another id when it is taken in
-        yield Line(msgspec.json.encode({**message, "id": f"{fork.session}/{number}"}))
+        name = f"{fork.session}/{number}"  # by which it is known again: the session gets another id when it is taken in
+        following = messages[number] if number < len(messages) else {}
+        is_end = message.get("type") == "gemini" and following.get("type") != "gemini"
+        of = str(message["id"]) if is_end and not _gives(following) else None
+        yield Line(msgspec.json.encode({**message, "id": name}), name, copy_of=of)
 
 
 def _object(record: bytes) -> Json:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from agents_ledger.exports.agents.opencode_copying import again
 from agents_ledger.exports.pictures import described, picture
 from agents_ledger.model.opencode_ids import own_id, session_id
 from agents_ledger.model.retelling import retold
@@ -171,4 +172,5 @@ NATIVE = Native(
     anew=anew,
     resume=_resume,
     reopen=lambda session: ("opencode", "--session", session),
+    again_whole=again,
 )

@@ -6,9 +6,9 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, field
 
-from agents_ledger.formats.opencode.sessions import Message, Part, moment
 from agents_ledger.model.entries import CallStatus, File, Usage
 from agents_ledger.model.loose import Json, count, mapping, text
+from agents_ledger.model.opencode_sessions import Message, Part, moment
 from agents_ledger.model.steps import Asked
 
 _STATUS: dict[str, CallStatus] = {

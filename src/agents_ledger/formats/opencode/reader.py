@@ -21,9 +21,9 @@ from agents_ledger.formats.opencode.messages import (
     usage_of,
     words_of,
 )
-from agents_ledger.formats.opencode.sessions import Message, Part, Session, moment, sessions_of
 from agents_ledger.model.formats import Source
 from agents_ledger.model.loose import Json, mapping, text
+from agents_ledger.model.opencode_sessions import Message, Part, Session, moment, sessions_of
 from agents_ledger.model.steps import At, Compacted, Event, Facts, Moved, Noted, Problem, Said
 
 _TOLD = frozenset(["id", "title", "directory", "version", "parentID", "time"])
