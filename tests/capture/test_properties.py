@@ -44,10 +44,8 @@ _SHORTER = (
 )
 _IMPORTED = "what Gemini CLI took in from a file says less than that file, and names no session: it is read behind it"
 _LATE_FILES = "turns are sealed before a file that tells more of them has come"
-_TAKEN_OVER = "a log that was cut in the milliseconds in which it takes over what a document has whole"
 _TWICE = "two cases hold the same session with other content: who comes first has the turn's own id"
 GAPS = {  # what does not hold yet, and why
-    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/archives-deleted-and-reset"): _SHORTER,
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/clawdbot-cut-with-bak"): _SHORTER,
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/fork-with-dangling-parent"): _SHORTER,
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "pi/full-copy-and-branched-copy"): _SHORTER,
@@ -61,7 +59,6 @@ GAPS = {  # what does not hold yet, and why
     ("test_any_order_of_files_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
     ("test_growing_line_by_line_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
     ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "gemini/imported-and-forked"): _IMPORTED,
-    ("test_cut_anywhere_and_read_in_two_pieces_is_the_same", "gemini/document-continued-as-log"): _TAKEN_OVER,
 }
 
 # A copy that is there first seals a turn before its origin has said everything about it (its system prompt's hash).

@@ -388,15 +388,18 @@ class Taker:
             state = msgspec.msgpack.decode(kept, type=Resume)
             if state.kin.relatives and capture.size_bytes <= _CHECKED_WHOLE:
                 return None  # a fork: where its copies end and its own turns begin shows best from the start
-            if any(self._was_sealed(lane.open_id) for lane in state.lanes):
+            if any(self._is_told_by_others(lane.open_id, capture) for lane in state.lanes):
                 return None  # a copy of it went on first
             return msgspec.msgpack.decode(state.reader, type=kind), state
         except (msgspec.MsgspecError, ValueError):
             return None  # written by another version of the format
 
-    def _was_sealed(self, turn_id: str | None) -> bool:
+    def _is_told_by_others(self, turn_id: str | None, capture: Capture) -> bool:
+        """Whether the turn that a source ended in was sealed, or is as another source tells it."""
         state = None if turn_id is None else self.writer.state(turn_id)
-        return state is not None and state[0] != OPEN
+        if state is None:
+            return False
+        return state[0] != OPEN or any(place[0] != capture.id for place in evidence.places(state[4])[:1])
 
     def _projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
         projection = Projection(
