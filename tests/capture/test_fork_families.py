@@ -81,7 +81,6 @@ def test_no_turn_is_stored_twice(name: str, tmp_path: Path) -> None:
         assert _twice(ledger) == []
 
 
-@pytest.mark.xfail(reason="an open turn that turned out to be another one stays behind, empty", strict=True)
 def test_a_fork_that_is_read_before_its_origin_has_grown_to_it_is_the_same(tmp_path: Path) -> None:
     """Both files grow in turn: origin, fork, origin."""
     other = told.SESSION.replace("f1de", "f0ee")

@@ -63,7 +63,6 @@ GAPS = {  # what does not hold yet, and why
 
 # A copy that is there first seals a turn before its origin has said everything about it (its system prompt's hash).
 OTHER_SEALS = {
-    "claude-code/1.0-fork-and-compaction",
     "claude-code/cli-fork-of-2.1.325",
     "codex/fork-by-reference",
 }

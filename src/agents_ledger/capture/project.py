@@ -18,7 +18,7 @@ from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import places
-from agents_ledger.ledger.records import said_digest
+from agents_ledger.ledger.records import is_beginning, said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
 from agents_ledger.model.captures import Capture
@@ -154,7 +154,7 @@ class Projection:
         parent_id = None if draft.parent is None else id_of(draft.parent)
         if draft.compaction is not None and not (draft.was_open and draft.compaction_given is not None):
             place_summary(draft, draft.compaction, parent_id, self.writer, self._kept(draft, draft.compaction))
-        given = self._settled(draft, label)
+        given = self._settled(draft, label, is_final=is_final)
         self._seen.add(draft.id)
         if given is not None:
             self._put(given, parent_id, is_final=is_final, label=label)
@@ -235,7 +235,7 @@ class Projection:
             elif isinstance(event, Step):
                 yield msgspec.structs.replace(event, session=base.session), place
 
-    def _settled(self, draft: Draft, label: str) -> Prepared | None:
+    def _settled(self, draft: Draft, label: str, *, is_final: bool) -> Prepared | None:
         """The turn to write, under an id that is its own; None if it is in the ledger as it is."""
         first = draft.id
         given = self._given(draft)
@@ -243,7 +243,7 @@ class Projection:
             self.writer.add(RetractOne(first))
             return None
         for count in range(_VARIANTS):
-            fate = self._fate(draft, given, label)
+            fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
             if fate is not None:
                 return given if fate else None
             if not count and self._is_among_others(draft, given, first):
@@ -313,6 +313,19 @@ class Projection:
         if not pending.is_final and pending.label == label:
             return not self._tells_more(pending.given.record, draft)
         return False if said_digest(pending.given.record) == said_digest(given.record) else None
+
+    def _is_behind(self, draft: Draft, given: Prepared) -> bool:
+        """Whether a source ends inside a turn that a copy of it has told further: it was read before it had grown.
+
+        A fork that says what it is a fork of was cut there on purpose.
+        """
+        if draft.was_open or draft.session in self.kin.relatives or self.capture.shape != "lines":
+            return False
+        if draft.id not in self.writer.turns and self.writer.state(draft.id) is None:
+            return False
+        kept = self.writer.record(draft.id)
+        by_others = any(place[0] != self.capture.id for place in places(kept.turn.evidence)[:1])
+        return by_others and is_beginning(given.record, kept)
 
     def _tells_more(self, kept: Record, draft: Draft) -> bool:
         """Whether another source of the same session has more of an open turn (an older copy is read after it)."""
