@@ -20,9 +20,9 @@ from tests.seed.rich import Clock, Story, fill, fixed_env
 
 # Every table of the schema but those that are no part of the record.
 SCHEMA = sql_folder().joinpath("schema.sql").read_text("utf-8")
-# (`usages`, `captures`, `blocks` and `capture_blocks` have their own test, on captured sources; `saves` have it in
-# tests/faces.)
-ELSEWHERE = ("usages", "captures", "blocks", "capture_blocks", "saves")
+# (`usages`, `captures`, `blocks`, `capture_blocks` and `superseded` have their own tests, on captured sources; `saves`
+# have it in tests/faces.)
+ELSEWHERE = ("usages", "captures", "blocks", "capture_blocks", "superseded", "saves")
 NOT_RECORDED = {
     "leases": "who is writing now",
     "ledger_facts": "about the ledger itself",

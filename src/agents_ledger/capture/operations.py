@@ -168,6 +168,57 @@ class RetractOne(Struct, frozen=True):
         captured.retract(tx, self.turn_id)
 
 
+class LookBack(Struct, frozen=True):
+    """Sealed turns of files that were read together, and do not tell them any more: then these are in doubt."""
+
+    labels: frozenset[str]
+    owners: frozenset[int]
+    seen: frozenset[str]
+    in_doubt: set[int]
+
+    def __call__(self, tx: Batch) -> None:
+        """Looks."""
+        roots = {row[0] for label in self.labels for row in tx.rows("roots_of_session", label=label)}
+        for turn_id, where in [row for root in sorted(roots) for row in tx.rows("sealed_of_root", root_id=root)]:
+            if turn_id not in self.seen and self.owners.issuperset(place[0] for place in evidence.places(where)):
+                self.in_doubt.update(self.owners)
+
+
+class Supersede(Struct, frozen=True):
+    """A turn that does not stand any more, now that more of what tells of it is known."""
+
+    turn_id: str
+    by: str | None
+    at: int
+
+    def __call__(self, tx: Batch) -> None:
+        """Writes it."""
+        captured.supersede(tx, self.turn_id, self.by, self.at)
+
+
+class Reinstate(Struct, frozen=True):
+    """A turn that stands again."""
+
+    turn_id: str
+    at: int
+
+    def __call__(self, tx: Batch) -> None:
+        """Writes it."""
+        captured.reinstate(tx, self.turn_id, self.at)
+
+
+class SetReading(Struct, frozen=True):
+    """Where the reading of a source goes on, and what it waits for."""
+
+    capture_id: int
+    resume: bytes | None
+    awaits: str | None
+
+    def __call__(self, tx: Batch) -> None:
+        """Writes it."""
+        tx.beside.run("set_reading", id=self.capture_id, resume=self.resume, awaits=self.awaits)
+
+
 class Remember(Struct, frozen=True):
     """What is known about a session."""
 

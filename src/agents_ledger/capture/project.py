@@ -6,10 +6,11 @@ from pathlib import PurePath
 import msgspec
 
 from agents_ledger.capture.assemble import Assembler
+from agents_ledger.capture.comparing import is_beginning, knows_more
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.lanes import ROOT
-from agents_ledger.capture.operations import Alias, Point, Remember, Retract, RetractOne
+from agents_ledger.capture.operations import Alias, LookBack, Point, Remember, Retract, RetractOne
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.summing_up import place_summary
 from agents_ledger.capture.writer import Pending, Writer, step_key
@@ -18,7 +19,7 @@ from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import places
-from agents_ledger.ledger.records import is_beginning, said_digest
+from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
 from agents_ledger.model.captures import Capture
@@ -58,6 +59,8 @@ class Projection:
         self.kin = Kin()
         self._ensured: set[str] = set()
         self._aliases: dict[str, str] = {}
+        self._variants: set[str] = set()  # turns that begin as one of another source does and go on otherwise
+        self.is_doubtful = False
 
     def finish(self) -> None:
         """The source ends here, for now: the last turns, the heads, and what is known about sessions."""
@@ -69,8 +72,13 @@ class Projection:
             if spot is not ROOT and lane.count + len(self._seen):
                 head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
+                self.is_doubtful |= head in self._variants
         if self._is_again:
             self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
+        if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
+            labels = frozenset(map(self.label, self.assembler.lanes))
+            seen = frozenset(self._seen | self._variants)
+            self.writer.add(LookBack(labels, self._owners(), seen, self.writer.in_doubt))
         for label, details in self._details.items():
             self.writer.add(Remember(label, details))
         for alias, label in self._aliases.items():
@@ -121,6 +129,9 @@ class Projection:
         if pending is not None:
             is_final = pending.is_final
         given = self.writer.prepare(draft.turn(LabelOf(self.origin)))
+        if self.writer.state(draft.id) is None and not self._is_told_here(turn_id):
+            self._doubt(turn_id)
+        self._variants.add(draft.id)
         for call in given.record.calls:
             call.spawned_session_label = None  # the subagent belongs to the whole turn
         self._put(given, parent_id, is_final=is_final, label=label)
@@ -245,6 +256,10 @@ class Projection:
         for count in range(_VARIANTS):
             fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
             if fate is not None:
+                if count:
+                    self._variants.add(draft.id)
+                    if fate and self.writer.state(draft.id) is None:
+                        self._doubt(first)
                 return given if fate else None
             if not count and self._is_among_others(draft, given, first):
                 return None
@@ -301,6 +316,8 @@ class Projection:
         if state[0] == OPEN and self._is_ours(state[4], label):
             return not self._tells_more(kept, draft)
         if said_digest(kept) == said_digest(given.record):
+            if knows_more(given.record, kept) or kept.turn.parent_turn_id != _parent_id(draft):
+                self._doubt(draft.id)
             return state[0] == OPEN and self._is_again
         if state[0] == OPEN and len(draft.messages) > len(kept.messages):
             # a copy that stops inside the turn came first: it is read again, now that more is known
@@ -314,6 +331,11 @@ class Projection:
             return not self._tells_more(pending.given.record, draft)
         return False if said_digest(pending.given.record) == said_digest(given.record) else None
 
+    def _doubt(self, turn_id: str) -> None:
+        """This source and the one that a turn was read from were perhaps not read in the best order."""
+        self.writer.in_doubt.add(self.capture.id)
+        self.writer.in_doubt.update(place[0] for place in places(self.writer.record(turn_id).turn.evidence)[:1])
+
     def _is_behind(self, draft: Draft, given: Prepared) -> bool:
         """Whether a source ends inside a turn that a copy of it has told further: it was read before it had grown.
 
@@ -326,6 +348,9 @@ class Projection:
         kept = self.writer.record(draft.id)
         by_others = any(place[0] != self.capture.id for place in places(kept.turn.evidence)[:1])
         return by_others and is_beginning(given.record, kept)
+
+    def _is_told_here(self, turn_id: str) -> bool:
+        return any(place[0] in self._owners() for place in places(self.writer.record(turn_id).turn.evidence)[:1])
 
     def _tells_more(self, kept: Record, draft: Draft) -> bool:
         """Whether another source of the same session has more of an open turn (an older copy is read after it)."""
@@ -407,7 +432,7 @@ class Projection:
             return True
         state = self.writer.state(turn_id)
         where = places(state[4]) if state is not None else []
-        return not (where and where[0][0] == self.capture.id and state is not None and state[0] == OPEN)
+        return not (where and where[0][0] in self._owners() and state is not None and state[0] == OPEN)
 
     def _nearest(self, session: str, found: list[tuple[str, int]]) -> tuple[str, int]:
         """Of several turns with the same step, the one of this session."""
@@ -425,6 +450,10 @@ class Projection:
             if label in {each[0] for each in self.writer.seen().rows("sessions_of_capture", capture_id=found_in)}:
                 return row
         return found[0]
+
+
+def _parent_id(draft: Draft) -> str | None:
+    return None if draft.parent is None else id_of(draft.parent)
 
 
 def _is_question(record: Record) -> bool:

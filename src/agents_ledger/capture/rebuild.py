@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 
-import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture import turnstile
 from agents_ledger.capture.links import link_children
-from agents_ledger.capture.source import Taker
+from agents_ledger.capture.reconsidering import reconsider
+from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
 from agents_ledger.capture.taking import Taking
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import Ledger, evidence, moves, sealing, written
+from agents_ledger.ledger import Ledger, moves, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.captures import Capture
-from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import SessionRow
 from agents_ledger.store import Tx
 
@@ -62,13 +61,11 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
 
 
 def _take_over(ledger: Ledger, target: Ledger) -> None:
-    """The secret that salts are made from: the same turns get the same hashes. And what was written from here."""
+    """What salts are made from, and what was written from here."""
+    share_secret(ledger, target)
     with ledger.database.read() as tx:
-        secret = tx.value("fact", name=sealing.SECRET)
         forks = written.every(tx)
     target.database.write(lambda tx: written.keep(tx, forks))
-    if secret is not None:
-        target.database.write(lambda tx: tx.run("put_fact", name=sealing.SECRET, value=secret))
 
 
 def _fork_again(ledger: Ledger, target: Ledger) -> None:
@@ -107,11 +104,11 @@ def _replay(
     done = 0
     bundles: dict[str, list[Capture]] = {}
     for capture in captures:
-        _copy(ledger, taking.taker, capture)
+        copy_bytes(ledger, taking.taker, capture)
         if capture.shape == "bundle":
             bundles.setdefault(capture.bundle or capture.path, []).append(capture)
         taking.writer.flush()
-        _read(taking, capture)
+        read_copy(taking, capture)
         done += capture.size_bytes
         if progress:
             progress(done, total)
@@ -119,33 +116,6 @@ def _replay(
         taking.read_bundle(folder)
     taking.writer.flush()
     taking.read_awaiting()
+    reconsider(taking)
     taking.writer.add(link_children)
     taking.writer.flush()
-
-
-def _copy(ledger: Ledger, taker: Taker, capture: Capture) -> None:
-    """The bytes of a capture, under the same number."""
-    taker.put(msgspec.structs.replace(capture, read_bytes=0))
-    with ledger.database.read() as tx:
-        for idx, block_id, digest_, size in tx.rows("blocks_of", capture_id=capture.id):
-            packed = tx.first("packed_block", id=block_id)
-            if packed is not None:
-                taker.put_block(capture.id, idx, evidence.Block(digest_, size, packed[0]))
-
-
-def _read(taking: Taking, capture: Capture) -> None:
-    form = taking.formats.get(capture.format)
-    if form is None or capture.shape == "bundle" or not capture.size_bytes:
-        return
-    if capture.shape == "lines":
-        taking.taker.from_evidence(capture, form, is_again=False)
-    elif capture.shape == "document":
-        taking.taker.whole(capture, form, [taking.piece(capture, "")])
-    else:
-        with taking.ledger.database.read() as tx:
-            blocks = list(evidence.read(tx, capture.id))
-        pieces = (
-            (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
-            for offset, length, row in unframed(blocks)
-        )
-        taking.taker.whole(capture, form, pieces)

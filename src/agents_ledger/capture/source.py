@@ -42,6 +42,7 @@ class Resume(Struct):
     reader: bytes
     lanes: list[LaneState]
     kin: Kin
+    is_doubtful: bool = False  # it ended where another source goes on: it may be told otherwise when it has grown
 
 
 class Taken(Struct):
@@ -94,7 +95,7 @@ class Taker:
         projection = self._projection(capture, form, is_again=True)
         reader = form.reader(Source(path or capture.path, capture.kind))
         places: dict[str, str] = {}
-        owners: set[int] = set()
+        owners = projection.read_with
         here = ""
         for capture_id, offset, length, name, data in records:
             here = places[name] = f"{capture_id}:{offset}+{length}"
@@ -107,7 +108,6 @@ class Taker:
             else:
                 projection.take(event, here)
         projection.assembler.inherited()
-        projection.read_with = owners
         projection.finish()
         for session in projection.assembler.lanes:
             for owner in owners - {capture.id}:
@@ -371,7 +371,9 @@ class Taker:
         self._note(capture, projection)
         try:
             resume = msgspec.msgpack.encode(
-                Resume(msgspec.msgpack.encode(reader), projection.assembler.state(), projection.kin)
+                Resume(
+                    msgspec.msgpack.encode(reader), projection.assembler.state(), projection.kin, projection.is_doubtful
+                )
             )
         except (TypeError, ValueError, OverflowError, UnicodeEncodeError, RecursionError):
             resume = None  # read from its beginning the next time
@@ -386,6 +388,8 @@ class Taker:
         kind: Any = type(reader)
         try:
             state = msgspec.msgpack.decode(kept, type=Resume)
+            if state.is_doubtful:
+                self.writer.in_doubt.add(capture.id)
             if state.kin.relatives and capture.size_bytes <= _CHECKED_WHOLE:
                 return None  # a fork: where its copies end and its own turns begin shows best from the start
             if any(self._is_told_by_others(lane.open_id, capture) for lane in state.lanes):
@@ -395,11 +399,11 @@ class Taker:
             return None  # written by another version of the format
 
     def _is_told_by_others(self, turn_id: str | None, capture: Capture) -> bool:
-        """Whether the turn that a source ended in was sealed, or is as another source tells it."""
+        """Whether the turn that a source ended in was sealed or retracted, or is as another source tells it."""
         state = None if turn_id is None else self.writer.state(turn_id)
         if state is None:
             return False
-        return state[0] != OPEN or any(place[0] != capture.id for place in evidence.places(state[4])[:1])
+        return state[0] != OPEN or [place[0] for place in evidence.places(state[4])[:1]] != [capture.id]
 
     def _projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
         projection = Projection(

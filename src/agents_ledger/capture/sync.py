@@ -31,6 +31,7 @@ class Sync:
         self._known: dict[str, Capture] = {}
         self._taking: Taking | None = None
         self._is_alone = False
+        self._has_doubts = False  # somebody was stopped before second thoughts
         self._taken = -1  # how often something was taken when all that is known was so
 
     @contextmanager
@@ -78,12 +79,13 @@ class Sync:
         seen: set[str] = set()
         changed = self._changed(places, seen, summary)
         gone = self._gone(seen, roots, chosen)
-        if changed or gone:
+        if changed or gone or self._has_doubts:
             with self._awake():
                 if self._learn_anew():  # others were faster
                     changed = self._still_changed(changed, summary)
                     gone = self._gone(seen, roots, chosen)
                 self._ready().take_all(changed, gone, chosen, summary, progress)
+                self._reconsider()
         summary.sessions, summary.turns = self._counts() if changed else before
         summary.new_sessions, summary.new_turns = summary.sessions - before[0], summary.turns - before[1]
         return summary
@@ -124,6 +126,7 @@ class Sync:
             if taken == self._taken:
                 return False
             found = [Capture(*row) for row in tx.rows("current_captures")]
+            self._has_doubts = tx.value("fact", name=turnstile.IN_DOUBT) not in (None, "[]")
         self._taken = taken
         self._known.clear()
         self._known.update((capture.path, capture) for capture in found)
@@ -138,6 +141,15 @@ class Sync:
 
             self._taking = Taking(self.ledger, self._known)
         return self._taking
+
+    def _reconsider(self) -> None:
+        """Has second thoughts, where something was read at a bad time."""
+        taking = self._ready()
+        if taking.writer.in_doubt:
+            from agents_ledger.capture.reconsidering import reconsider  # noqa: PLC0415 - as above
+
+            reconsider(taking)
+        self._has_doubts = False
 
     # what is to be read
 

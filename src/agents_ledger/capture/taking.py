@@ -48,6 +48,7 @@ class Taking:
         self.writer.renumber()
         self.taker = Taker(self.writer)
         self._known = {} if known is None else known
+        self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
 
     def take_all(
@@ -59,6 +60,7 @@ class Taking:
         progress: Progress | None = None,
     ) -> None:
         """Everything that is new in some files, then what waited for it; and that others are gone."""
+        self.fresh.clear()
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
         work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
         self._take_all(work, summary, progress)
@@ -164,6 +166,8 @@ class Taking:
         if taken is None:
             summary.unchanged += 1
             return
+        if taken.is_new:
+            self.fresh.add(taken.capture.id)
         summary.new += taken.is_new
         summary.grown += taken.has_grown
         summary.rewritten += taken.was_rewritten
@@ -233,6 +237,8 @@ class Taking:
         taken = self.taker.group(path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
         if taken is not None:
             capture = self._known[path] = taken.capture
+            if taken.is_new:
+                self.fresh.add(capture.id)
             pieces = (
                 (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
                 for offset, length, row in unframed(blocks)

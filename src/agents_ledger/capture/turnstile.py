@@ -16,6 +16,7 @@ from agents_ledger.store import Tx
 _FACT = "sync_writer"
 _TAKEN = "sync_taken"
 _RESTS = "rests"
+IN_DOUBT = "captures_in_doubt"  # what is still to be reconsidered
 
 
 @contextmanager

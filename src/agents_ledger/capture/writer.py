@@ -5,9 +5,11 @@ from contextlib import ExitStack
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture.fitting import fitted
+from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import Ledger, sealing, usage
 from agents_ledger.ledger.build import Prepared, prepare
@@ -17,7 +19,7 @@ from agents_ledger.ledger.records import read_record
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.entries import Turn
 from agents_ledger.model.rows import Record
-from agents_ledger.store import Tx
+from agents_ledger.store import Database, Tx
 
 BATCH_BYTES = 16 << 20
 _SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
@@ -42,6 +44,8 @@ class Writer:
         self.env = ledger.env
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
+        self.in_doubt: set[int] = doubts(self.database)  # captures that were read at a bad time, see `reconsidering`
+        self._kept_doubts = set(self.in_doubt)
         self.database.expect_much()
         self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
         self.commits = 0
@@ -89,8 +93,11 @@ class Writer:
                 operation(batch)
             batch.finish()
             usage.catch_up(tx)
+            if self.in_doubt != self._kept_doubts:
+                tx.run("put_fact", name=IN_DOUBT, value=msgspec.json.encode(sorted(self.in_doubt)).decode())
 
         self.database.write(body)
+        self._kept_doubts = set(self.in_doubt)
         self.commits += 1
         self._operations = []
         self._weight = 0
@@ -171,6 +178,12 @@ class Writer:
     def captures_of(self, label: str) -> list[Capture]:
         """The sources that a session was read from."""
         return [Capture(*row) for row in self.seen().rows("captures_of_session", label=label)]
+
+
+def doubts(database: Database) -> set[int]:
+    """The captures that are still to be reconsidered: whoever doubted them was stopped before."""
+    with database.read() as tx:
+        return set(msgspec.json.decode(tx.value("fact", name=IN_DOUBT) or "[]", type=list[int]))
 
 
 def step_key(origin: str, session: str, native_id: str) -> int:

@@ -15,7 +15,7 @@ from agents_ledger.ledger.evidence import places
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import OPEN, seal, seal_open
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
-from agents_ledger.model.rules import RETRACTED
+from agents_ledger.model.rules import RETRACTED, SUPERSEDED
 from agents_ledger.model.texts import storable
 from agents_ledger.store import Tx
 
@@ -261,6 +261,18 @@ def retract(tx: Tx, turn_id: str) -> None:
     above = None if turn.parent_turn_id is None else tx.first("parent_facts", id=turn.parent_turn_id)
     turn.thread_tokens, turn.system_depth, turn.compaction_depth = (None, 0, 0) if above is None else above[3:6]
     tx.run_all("replace_turn", [turn])
+
+
+def supersede(tx: Tx, turn_id: str, by: str | None, at: int) -> None:
+    """Marks a turn that its sources tell otherwise by now. It stays as it is, and whoever points at it stays there."""
+    tx.run("put_superseded", turn_id=turn_id, by_turn_id=by, at=at)
+    log.record(tx, "status", turn_id, at, body={"status": SUPERSEDED, "by": by})
+
+
+def reinstate(tx: Tx, turn_id: str, at: int) -> None:
+    """Takes the mark off a turn: its sources tell it again."""
+    tx.run("drop_superseded", turn_id=turn_id)
+    log.record(tx, "status", turn_id, at, body={"status": "told", "by": None})
 
 
 def link(tx: Tx, label: str, facts: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The digest of a ledger: what it says, whatever the order in which it was written.
 
 Equal for two ledgers with the same conversations, the same heads and the same evidence; ids, times of arrival, salts
-and the log do not matter.
+and the log do not matter, nor what was retracted or superseded on the way.
 """
 
 from hashlib import sha256
@@ -19,10 +19,11 @@ def digest(database: Database) -> str:
     """64 hexadecimal digits."""
     with database.read() as tx:
         threads = _threads(tx)
-        retracted = {row[0] for row in tx.rows("turns_with_error", error=RETRACTED)}
+        fallen = {row[0] for row in tx.rows("turns_with_error", error=RETRACTED)}
+        fallen |= {row[0] for row in tx.rows("superseded_turns")}
         heads = sorted([row[0], threads.get(row[1], b"").hex(), row[14]] for row in tx.rows("all_sessions"))
         evidence = sorted([row[0], row[1].hex()] for row in tx.rows("evidence_digests"))
-        said = sorted({value.hex() for turn_id, value in threads.items() if turn_id not in retracted})
+        said = sorted({value.hex() for turn_id, value in threads.items() if turn_id not in fallen})
     return sha256(canon([said, heads, evidence])).hexdigest()
 
 
@@ -34,12 +35,12 @@ def _threads(tx: Tx) -> dict[str | None, bytes]:
         for record in complete_all(tx, rows):
             turn = record.turn
             above = found.get(turn.parent_turn_id, b"")
-            found[turn.id] = sha256(above + _content(record)).digest()
+            found[turn.id] = sha256(above + content_of(record)).digest()
         after = (rows[-1].depth, rows[-1].id)
     return found
 
 
-def _content(record: Record) -> bytes:
+def content_of(record: Record) -> bytes:
     """What a turn says; a compaction by how far back it reaches, not by ids."""
     turn, kept = record.turn, record.compaction
     tokens = [turn.input_tokens, turn.output_tokens, turn.cached_input_tokens, turn.cache_write_tokens]

@@ -126,32 +126,6 @@ def said_digest(record: Record) -> bytes:
     return sha256(canon(facts)).digest()
 
 
-def is_beginning(record: Record, whole: Record) -> bool:
-    """Whether a turn says what another one says, as far as it goes, and stops before its end."""
-    said, kept = record.messages, whole.messages
-    if not said or record.compaction is not None or whole.compaction is not None:
-        return False
-    if len(said) > len(kept) or len(record.calls) > len(whole.calls) or said_digest(record) == said_digest(whole):
-        return False
-    *before, last = said
-    ends = zip(_words(last), _words(kept[len(before)]), strict=True)
-    return (
-        all(_words(one) == _words(other) for one, other in zip(before, kept, strict=False))
-        and all(there.startswith(here) for here, there in ends)
-        and all(_is_same_call(one, other) for one, other in zip(record.calls, whole.calls, strict=False))
-    )
-
-
-def _words(row: MessageRow) -> tuple[str, ...]:
-    return row.role, row.content or "", row.thinking or ""
-
-
-def _is_same_call(row: CallRow, other: CallRow) -> bool:
-    """Whether two rows are about one call; of the first, the result may not be there yet."""
-    is_same = (row.tool_name, row.params_json) == (other.tool_name, other.params_json)
-    return is_same and (row.result_json == other.result_json or row.status == "abandoned")
-
-
 def _ids(turns: Sequence[TurnRow]) -> str:
     return msgspec.json.encode([turn.id for turn in turns]).decode()
 

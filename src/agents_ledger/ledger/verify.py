@@ -304,6 +304,10 @@ def _check_sessions(tx: Tx) -> Iterator[Finding | str]:
     for session in found:
         for what in _check_session(tx, session, logged):
             yield Finding("sessions", session.label, what)
+    marked = {row[0]: (row[1], row[2]) for row in tx.rows("superseded_turns")}
+    for turn_id in sorted(marked | logged.superseded):
+        if marked.get(turn_id) != logged.superseded.get(turn_id):
+            yield Finding("superseded", turn_id, "differs from what was logged")
     for label in sorted(logged.fixed.keys() - {session.label for session in found}):
         yield Finding("sessions", label, "is in the log, but not there")
     aliases = {row[0]: (row[1], row[3], row[2]) for row in tx.rows("all_aliases")}
@@ -374,6 +378,7 @@ class _Logged:
         self.status: dict[str, str] = {}
         self.task: dict[str, str] = {}
         self.changed: dict[str, int] = {}
+        self.superseded: dict[str, tuple[str | None, int]] = {}  # turns: what stands for them, and since when
         self.alias: dict[str, tuple[str, str, int]] = {}  # label, reason, and when it was made first
         after = 0
         while page := tx.rows("log_page", after=after, limit=_PAGE):
@@ -390,6 +395,10 @@ class _Logged:
             return
         if entry.kind == "session":
             self.fixed[entry.ref] = body
+        elif entry.kind == "status" and "by" in body:
+            self.superseded.pop(entry.ref, None)
+            if body["status"] == rules.SUPERSEDED:
+                self.superseded[entry.ref] = (body["by"], entry.at)
         elif entry.kind == "status":
             self.status[entry.ref] = body["status"]
         elif entry.kind == "task":

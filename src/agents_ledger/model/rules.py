@@ -8,6 +8,7 @@ from agents_ledger.model.entries import OPEN_CALLS
 from agents_ledger.model.rows import CallRow, MessageRow
 
 RETRACTED = "retracted: its source does not tell it any more"  # the error of a turn that was emptied
+SUPERSEDED = "superseded"  # the status of a turn in the log that its sources tell otherwise by now
 LARGEST = (1 << 63) - 1  # what a column holds
 
 

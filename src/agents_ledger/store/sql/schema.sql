@@ -389,6 +389,14 @@ CREATE TABLE steps (
     PRIMARY KEY (step_key, turn_id)
 ) WITHOUT ROWID;
 
+-- Added: turns that were read while not all that tells of them was here (a file came late, a copy before its origin),
+-- and that do not stand any more. They stay as they were sealed; each has a `status` entry in the log.
+CREATE TABLE superseded (
+    turn_id TEXT PRIMARY KEY NOT NULL REFERENCES turns(id),
+    by_turn_id TEXT REFERENCES turns(id),       -- what stands for it, if it is one turn
+    at INTEGER NOT NULL
+);
+
 -- Added: what sources say about a session as a whole. Not part of the sealed record: the newest value counts.
 CREATE TABLE session_details (
     session_label TEXT PRIMARY KEY NOT NULL REFERENCES sessions(label),

@@ -15,7 +15,13 @@ INSERT INTO steps (step_key, turn_id, position) VALUES (:step_key, :turn_id, :po
 ON CONFLICT (step_key, turn_id) DO UPDATE SET position = excluded.position;
 
 -- name: steps_by_key
-SELECT s.turn_id, s.position FROM steps s WHERE s.step_key = :step_key ORDER BY s.turn_id;
+-- (What was superseded is told by other turns.)
+SELECT s.turn_id, s.position FROM steps s WHERE s.step_key = :step_key
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = s.turn_id)
+ORDER BY s.turn_id;
+
+-- name: all_steps
+SELECT step_key, turn_id, position FROM steps;
 
 -- name: drop_files
 -- The parts of a turn that is not sealed yet, before they are read again; as are the following.
@@ -313,3 +319,43 @@ FROM written_sessions WHERE session_label = :label;
 
 -- name: all_written_sessions
 SELECT session_label, turn_id, path, head, size_bytes, digest, written_at FROM written_sessions ORDER BY session_label;
+
+-- name: roots_of_session
+-- The trees that a session has written in or points into.
+SELECT g.root_id FROM session_segments x JOIN segments g ON g.id = x.segment_id WHERE x.session_label = :label
+UNION SELECT g.root_id FROM session_ids i JOIN segments g ON g.id = i.segment_id WHERE i.session_label = :label;
+
+-- name: sessions_of_root
+-- The sessions that have written in a tree or point into it.
+SELECT x.session_label FROM segments g JOIN session_segments x ON x.segment_id = g.id
+WHERE g.root_id = :root_id AND x.session_label <> ''
+UNION SELECT i.session_label FROM segments g JOIN session_ids i ON i.segment_id = g.id WHERE g.root_id = :root_id;
+
+-- name: turns_of_root
+-- A whole tree, parents before children.
+SELECT t.* FROM segments g JOIN turns t ON t.segment_id = g.id WHERE g.root_id = :root_id ORDER BY t.depth, t.id;
+
+-- name: sealed_of_root
+-- The turns of a tree that were read from sources, are sealed, and stand.
+SELECT t.id, t.evidence FROM segments g JOIN turns t ON t.segment_id = g.id
+WHERE g.root_id = :root_id AND t.seal_seq > 0 AND t.evidence IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id);
+
+-- name: superseded_turns
+SELECT turn_id, by_turn_id, at FROM superseded ORDER BY turn_id;
+
+-- name: is_superseded
+SELECT 1 FROM superseded WHERE turn_id = :turn_id;
+
+-- name: put_superseded
+INSERT INTO superseded (turn_id, by_turn_id, at) VALUES (:turn_id, :by_turn_id, :at);
+
+-- name: drop_superseded
+DELETE FROM superseded WHERE turn_id = :turn_id;
+
+-- name: capture_states
+-- Where reading goes on, and what is waited for.
+SELECT id, resume, awaits FROM captures WHERE shape = 'lines';
+
+-- name: set_reading
+UPDATE captures SET resume = :resume, awaits = :awaits WHERE id = :id;

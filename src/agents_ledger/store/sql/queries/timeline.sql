@@ -19,8 +19,8 @@ coalesce(d.project, t.workspace_path) AS project, d.title, {opening} AS opening
 LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label
 
 -- fragment: told
--- (turns that their source does not tell any more are empty)
-(t.error IS NULL OR t.error <> :retracted)
+-- (turns that their source does not tell any more are empty; others that it tells otherwise by now are superseded)
+(t.error IS NULL OR t.error <> :retracted) AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id)
 
 -- name: timeline_page
 -- Turns, newest first: ids are ordered by time, so every page is a range of one index.

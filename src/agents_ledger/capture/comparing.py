@@ -1,0 +1,38 @@
+"""Turns beside each other: which of two that were read from different sources tells more."""
+
+from agents_ledger.ledger.records import said_digest
+from agents_ledger.model.rows import CallRow, MessageRow, Record
+
+_FACTS = ("model", "input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def knows_more(record: Record, other: Record) -> bool:
+    """Whether a turn that says the same tells a model or tokens that the other one does not."""
+    one, two = record.turn, other.turn
+    return any(getattr(two, name) is None and getattr(one, name) is not None for name in _FACTS)
+
+
+def is_beginning(record: Record, whole: Record) -> bool:
+    """Whether a turn says what another one says, as far as it goes, and stops before its end."""
+    said, kept = record.messages, whole.messages
+    if not said or record.compaction is not None or whole.compaction is not None:
+        return False
+    if len(said) > len(kept) or len(record.calls) > len(whole.calls) or said_digest(record) == said_digest(whole):
+        return False
+    *before, last = said
+    ends = zip(_words(last), _words(kept[len(before)]), strict=True)
+    return (
+        all(_words(one) == _words(other) for one, other in zip(before, kept, strict=False))
+        and all(there.startswith(here) for here, there in ends)
+        and all(_is_same_call(one, other) for one, other in zip(record.calls, whole.calls, strict=False))
+    )
+
+
+def _words(row: MessageRow) -> tuple[str, ...]:
+    return row.role, row.content or "", row.thinking or ""
+
+
+def _is_same_call(row: CallRow, other: CallRow) -> bool:
+    """Whether two rows are about one call; of the first, the result may not be there yet."""
+    is_same = (row.tool_name, row.params_json) == (other.tool_name, other.params_json)
+    return is_same and (row.result_json == other.result_json or row.status == "abandoned")
