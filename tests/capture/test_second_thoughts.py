@@ -1,23 +1,52 @@
 """Second thoughts: what was read at a bad time is read anew, and nothing that was sealed changes by it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from random import Random
 
 import apsw
 import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture.discover import below
+from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.summary import Summary
 from agents_ledger.capture.taking import Taking
 from agents_ledger.formats import formats
-from tests.capture.folders import GOLDEN, assert_sound, copy, counts, opened, rows, said_by, sync
+from tests.capture.folders import (
+    GOLDEN,
+    assert_sound,
+    copy,
+    counts,
+    files_below,
+    is_lines,
+    opened,
+    rows,
+    said_by,
+    sync,
+    write,
+)
 
 IMPORTED = GOLDEN / "gemini" / "imported-and-forked" / "source"
 _ORIGIN = "session-2026-11-16T09-40-cc21d0a2.jsonl"  # one of its copies says less of the same turns
 _HEADS = "SELECT label, thread_id FROM sessions ORDER BY label"
 _SEALED = "SELECT * FROM turns WHERE seal_seq > 0 ORDER BY id"
+GROWING = (
+    "agentuse/every-part",
+    "claude-code/cli-fork-of-2.1.325",
+    "codex/fork-by-reference",
+    "gemini/imported-and-forked",
+    "opencode/tree-of-1.1",
+    "pi/full-copy-and-branched-copy",
+    "pi/written-by-the-store",
+)
+_SEEDS = int(os.environ.get("GROWTHS", "1"))  # how often, each time otherwise
+_LINKS = """SELECT s.label, s.parent_session_label, c.native_id, x.turn_id FROM sessions s
+    LEFT JOIN tool_calls c ON c.id = s.spawn_tool_call_id AND c.turn_id = s.parent_turn_id
+    LEFT JOIN superseded x ON x.turn_id = c.turn_id ORDER BY s.label"""
 
 
 @pytest.fixture
@@ -138,3 +167,36 @@ def test_a_mark_that_was_changed_is_found(misled: Ledger, source: Path, tmp_path
             file.execute(f"DROP TRIGGER {name}")
         file.execute(change.replace("FIRST", f"'{first}'"))
     assert {finding.place for finding in misled.verify().findings} == {"superseded"}
+
+
+@pytest.mark.parametrize("seed", range(_SEEDS))
+@pytest.mark.parametrize("name", GROWING)
+def test_files_that_grow_in_turns_end_in_the_same_ledger(name: str, seed: int, tmp_path: Path) -> None:
+    source = copy(GOLDEN / name / "source", tmp_path / "source")
+    with opened(tmp_path / "whole.db") as ledger:
+        sync(ledger, source)
+        wanted, links = said_by(ledger), rows(ledger, _LINKS)
+    with opened(tmp_path / "grown.db") as ledger:
+        for path, piece, tick in _growth(source, Random(f"{name} {seed}")):  # noqa: S311 - the same pieces each time
+            write(path, piece, tick)
+            sync(ledger, path)
+        assert said_by(ledger) == wanted
+        assert rows(ledger, _LINKS) == links
+        assert rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}").same
+
+
+def _growth(source: Path, chance: Random) -> Iterator[tuple[Path, bytes, int]]:
+    """All files of a folder, piece by piece: lines in pieces that end anywhere, others whole; whichever comes next."""
+    left = {path: path.read_bytes() for path in files_below(source)}
+    ends = dict.fromkeys(left, 0)
+    for path in left:
+        path.unlink()
+    for tick in count():
+        if not left:
+            return
+        path = chance.choice(sorted(left))
+        data = left[path]
+        ends[path] += chance.randrange(1, max(2, len(data) // 2)) if is_lines(path) else len(data)
+        yield path, data[: ends[path]], 0 if ends[path] >= len(data) else tick
+        if ends[path] >= len(data):
+            del left[path]

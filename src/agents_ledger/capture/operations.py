@@ -174,14 +174,14 @@ class LookBack(Struct, frozen=True):
     labels: frozenset[str]
     owners: frozenset[int]
     seen: frozenset[str]
-    in_doubt: set[int]
+    in_doubt: set[tuple[int, int]]
 
     def __call__(self, tx: Batch) -> None:
         """Looks."""
         roots = {row[0] for label in self.labels for row in tx.rows("roots_of_session", label=label)}
         for turn_id, where in [row for root in sorted(roots) for row in tx.rows("sealed_of_root", root_id=root)]:
             if turn_id not in self.seen and self.owners.issuperset(place[0] for place in evidence.places(where)):
-                self.in_doubt.update(self.owners)
+                self.in_doubt.update((owner, owner) for owner in self.owners)
 
 
 class Supersede(Struct, frozen=True):

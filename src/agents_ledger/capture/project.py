@@ -59,8 +59,8 @@ class Projection:
         self.kin = Kin()
         self._ensured: set[str] = set()
         self._aliases: dict[str, str] = {}
-        self._variants: set[str] = set()  # turns that begin as one of another source does and go on otherwise
-        self.is_doubtful = False
+        self._variants: dict[str, int] = {}  # turns that begin as one of another source does and go on otherwise
+        self.beside: set[int] = set()  # the sources of those turns, where it ends with one
 
     def finish(self) -> None:
         """The source ends here, for now: the last turns, the heads, and what is known about sessions."""
@@ -72,12 +72,12 @@ class Projection:
             if spot is not ROOT and lane.count + len(self._seen):
                 head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
-                self.is_doubtful |= head in self._variants
+                self.beside |= {self._variants[head]} if head in self._variants else set()
         if self._is_again:
             self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
             labels = frozenset(map(self.label, self.assembler.lanes))
-            seen = frozenset(self._seen | self._variants)
+            seen = frozenset(self._seen | self._variants.keys())
             self.writer.add(LookBack(labels, self._owners(), seen, self.writer.in_doubt))
         for label, details in self._details.items():
             self.writer.add(Remember(label, details))
@@ -129,9 +129,9 @@ class Projection:
         if pending is not None:
             is_final = pending.is_final
         given = self.writer.prepare(draft.turn(LabelOf(self.origin)))
-        if self.writer.state(draft.id) is None and not self._is_told_here(turn_id):
+        self._variants[draft.id] = self._source_of(turn_id)
+        if self.writer.state(draft.id) is None and self._variants[draft.id] not in self._owners():
             self._doubt(turn_id)
-        self._variants.add(draft.id)
         for call in given.record.calls:
             call.spawned_session_label = None  # the subagent belongs to the whole turn
         self._put(given, parent_id, is_final=is_final, label=label)
@@ -257,7 +257,7 @@ class Projection:
             fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
             if fate is not None:
                 if count:
-                    self._variants.add(draft.id)
+                    self._variants[draft.id] = self._source_of(first)
                     if fate and self.writer.state(draft.id) is None:
                         self._doubt(first)
                 return given if fate else None
@@ -333,8 +333,12 @@ class Projection:
 
     def _doubt(self, turn_id: str) -> None:
         """This source and the one that a turn was read from were perhaps not read in the best order."""
-        self.writer.in_doubt.add(self.capture.id)
-        self.writer.in_doubt.update(place[0] for place in places(self.writer.record(turn_id).turn.evidence)[:1])
+        self.writer.in_doubt.add((self.capture.id, self._source_of(turn_id)))
+
+    def _source_of(self, turn_id: str) -> int:
+        """The source that a turn was read from; this one, if that is not known."""
+        where = places(self.writer.record(turn_id).turn.evidence)
+        return where[0][0] if where else self.capture.id
 
     def _is_behind(self, draft: Draft, given: Prepared) -> bool:
         """Whether a source ends inside a turn that a copy of it has told further: it was read before it had grown.
@@ -348,9 +352,6 @@ class Projection:
         kept = self.writer.record(draft.id)
         by_others = any(place[0] != self.capture.id for place in places(kept.turn.evidence)[:1])
         return by_others and is_beginning(given.record, kept)
-
-    def _is_told_here(self, turn_id: str) -> bool:
-        return any(place[0] in self._owners() for place in places(self.writer.record(turn_id).turn.evidence)[:1])
 
     def _tells_more(self, kept: Record, draft: Draft) -> bool:
         """Whether another source of the same session has more of an open turn (an older copy is read after it)."""

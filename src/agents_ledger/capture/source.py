@@ -42,7 +42,7 @@ class Resume(Struct):
     reader: bytes
     lanes: list[LaneState]
     kin: Kin
-    is_doubtful: bool = False  # it ended where another source goes on: it may be told otherwise when it has grown
+    beside: list[int] = []  # it ended inside what these sources tell: it may be told otherwise when it has grown
 
 
 class Taken(Struct):
@@ -372,7 +372,10 @@ class Taker:
         try:
             resume = msgspec.msgpack.encode(
                 Resume(
-                    msgspec.msgpack.encode(reader), projection.assembler.state(), projection.kin, projection.is_doubtful
+                    reader=msgspec.msgpack.encode(reader),
+                    lanes=projection.assembler.state(),
+                    kin=projection.kin,
+                    beside=sorted(projection.beside),
                 )
             )
         except (TypeError, ValueError, OverflowError, UnicodeEncodeError, RecursionError):
@@ -388,8 +391,7 @@ class Taker:
         kind: Any = type(reader)
         try:
             state = msgspec.msgpack.decode(kept, type=Resume)
-            if state.is_doubtful:
-                self.writer.in_doubt.add(capture.id)
+            self.writer.in_doubt.update((capture.id, other) for other in state.beside)
             if state.kin.relatives and capture.size_bytes <= _CHECKED_WHOLE:
                 return None  # a fork: where its copies end and its own turns begin shows best from the start
             if any(self._is_told_by_others(lane.open_id, capture) for lane in state.lanes):

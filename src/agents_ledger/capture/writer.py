@@ -44,7 +44,8 @@ class Writer:
         self.env = ledger.env
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
-        self.in_doubt: set[int] = doubts(self.database)  # captures that were read at a bad time, see `reconsidering`
+        # captures that were read at a bad time, each with the one that tells the same otherwise: see `reconsidering`
+        self.in_doubt: set[tuple[int, int]] = doubts(self.database)
         self._kept_doubts = set(self.in_doubt)
         self.database.expect_much()
         self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
@@ -180,10 +181,10 @@ class Writer:
         return [Capture(*row) for row in self.seen().rows("captures_of_session", label=label)]
 
 
-def doubts(database: Database) -> set[int]:
+def doubts(database: Database) -> set[tuple[int, int]]:
     """The captures that are still to be reconsidered: whoever doubted them was stopped before."""
     with database.read() as tx:
-        return set(msgspec.json.decode(tx.value("fact", name=IN_DOUBT) or "[]", type=list[int]))
+        return set(msgspec.json.decode(tx.value("fact", name=IN_DOUBT) or "[]", type=list[tuple[int, int]]))
 
 
 def step_key(origin: str, session: str, native_id: str) -> int:

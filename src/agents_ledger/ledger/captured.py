@@ -130,6 +130,8 @@ def _renew_parts(tx: Tx, kept: Record, record: Record) -> None:
         gone_calls.append(calls.pop(call.id))  # it points at a message that goes: put in anew
     _index(tx, "unindex_parts", [*other_messages, *gone_messages], [*other_calls, *gone_calls])
     notes.forget(tx, kept)
+    changed = [known for row in other_calls if (known := calls.get(row.id)) and known.native_id != row.native_id]
+    _unlink(tx, [*gone_calls, *changed])
     for call in gone_calls:
         tx.run("drop_call", id=call.id)
     if gone_messages:
@@ -143,6 +145,15 @@ def _renew_parts(tx: Tx, kept: Record, record: Record) -> None:
     insert_attachments(tx, record)
     notes.note(tx, record)
     _index(tx, "index_parts", other_messages, other_calls)
+
+
+def _unlink(tx: Tx, rows: list[CallRow]) -> None:
+    """Lets subagents go whose calls are about to: they are linked again with what stands then."""
+    for call in rows:
+        for (label,) in tx.rows("spawned_by", id=call.id):
+            tx.run("unlink_session", label=label)
+            row = SessionRow(*(tx.first("session_by_label", label=label) or ()))
+            log.record(tx, "session", label, row.updated_at, body=sessions.fixed_facts(row))
 
 
 def _let_go(tx: Tx, message_ids: set[str]) -> None:
@@ -267,6 +278,7 @@ def supersede(tx: Tx, turn_id: str, by: str | None, at: int) -> None:
     """Marks a turn that its sources tell otherwise by now. It stays as it is, and whoever points at it stays there."""
     tx.run("put_superseded", turn_id=turn_id, by_turn_id=by, at=at)
     log.record(tx, "status", turn_id, at, body={"status": SUPERSEDED, "by": by})
+    _unlink(tx, read_record(tx, turn_id).calls)
 
 
 def reinstate(tx: Tx, turn_id: str, at: int) -> None:

@@ -151,8 +151,11 @@ BEGIN
        (OLD.label, OLD.persona_id, OLD.origin, OLD.origin_session_id, OLD.created_at)
         OR NEW.is_subagent < OLD.is_subagent
         OR NEW.parent_session_label IS DISTINCT FROM coalesce(OLD.parent_session_label, NEW.parent_session_label)
-        OR NEW.parent_turn_id IS DISTINCT FROM coalesce(OLD.parent_turn_id, NEW.parent_turn_id)
-        OR NEW.spawn_tool_call_id IS DISTINCT FROM coalesce(OLD.spawn_tool_call_id, NEW.spawn_tool_call_id)
+        OR (NEW.parent_turn_id IS DISTINCT FROM coalesce(OLD.parent_turn_id, NEW.parent_turn_id)
+            OR NEW.spawn_tool_call_id IS DISTINCT FROM coalesce(OLD.spawn_tool_call_id, NEW.spawn_tool_call_id))
+        AND NOT (NEW.parent_turn_id IS NULL AND NEW.spawn_tool_call_id IS NULL
+            AND EXISTS (SELECT 1 FROM turns t WHERE t.id = OLD.parent_turn_id
+                AND (t.seal_seq = 0 OR EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id))))
         OR NEW.task_description IS DISTINCT FROM coalesce(OLD.task_description, NEW.task_description)
         OR NEW.routing_key IS DISTINCT FROM coalesce(OLD.routing_key, NEW.routing_key) THEN
         RAISE EXCEPTION 'ledger: a session never changes where it comes from' USING ERRCODE = 'LDG01';

@@ -240,12 +240,21 @@ SELECT c.id, c.turn_id FROM tool_calls c
 WHERE coalesce(c.native_id, c.id) = :native_id
     AND c.root_id = (SELECT t.root_id FROM sessions p JOIN turns t ON t.id = p.thread_id WHERE p.label = :parent)
     AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.spawn_tool_call_id = c.id)
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = c.turn_id)
 ORDER BY c.turn_id, c.sequence LIMIT 2;
 
 -- name: calls_by_spawned
 SELECT c.id, c.turn_id FROM tool_calls c
 WHERE c.spawned_session_label = :label AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.spawn_tool_call_id = c.id)
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = c.turn_id)
 ORDER BY c.turn_id, c.sequence LIMIT 2;
+
+-- name: spawned_by
+-- The session that a call started.
+SELECT label FROM sessions WHERE spawn_tool_call_id = :id;
+
+-- name: unlink_session
+UPDATE sessions SET parent_turn_id = NULL, spawn_tool_call_id = NULL WHERE label = :label;
 
 -- name: link_session
 -- What was unknown about a session and is known now.
