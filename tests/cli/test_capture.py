@@ -1,6 +1,7 @@
 """Capturing by the command: what it takes, what it says, and that every byte comes back."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,23 @@ def asked(path: Path, text: str) -> None:
     }
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")
+
+
+def test_a_turn_that_its_sources_tell_otherwise_by_now_says_so(empty: Ldg, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(GOLDEN / "gemini" / "imported-and-forked" / "source", source)
+    origin = next(source.rglob("*-cc21d0a2.jsonl"))  # what a copy of it tells with less of its facts
+    aside = origin.rename(tmp_path / "aside")
+    empty.text("sync", "--path", str(source))
+    aside.rename(origin)
+    empty.text("sync", "--path", str(source))
+    old, new = empty.json("sql", "SELECT turn_id, by_turn_id FROM superseded ORDER BY turn_id")["rows"][0]
+    assert empty.json("show", old)["superseded"] == {"by": new}
+    assert empty.text("show", old).startswith(f"⊘ superseded: its sources tell it otherwise by now, as {new[-8:]}")
+    assert "superseded" not in empty.json("show", new)
+    tree = empty.json("tree", old)["trees"][0]
+    assert {node["id"]: node["status"] for node in tree["nodes"]}[old] == "superseded"
+    assert f"⊘ {old[-8:]}" in empty.text("tree", old)
+    shown = {turn["id"] for turn in empty.json("timeline", "--limit", "50")["turns"]}
+    assert new in shown
+    assert old not in shown

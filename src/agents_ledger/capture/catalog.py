@@ -139,3 +139,16 @@ def _place(form: Format, root: Root) -> Place:
     start = len(root.path) + 1
     sizes = [found.size_bytes for found in walk(root.path, form) if matches(found.path[start:].replace(os.sep, "/"))]
     return Place(root.path, Path(root.path).is_dir(), len(sizes), sum(sizes))
+
+
+class Fallen(Struct, frozen=True):
+    """That a turn does not stand any more: its sources tell it otherwise by now."""
+
+    by: str | None  # the turn that stands for it
+
+
+def fallen(ledger: Ledger, turn_id: str) -> Fallen | None:
+    """Whether a turn was superseded, and by which one."""
+    with ledger.database.read() as tx:
+        row = tx.first("superseded_by", turn_id=turn_id)
+    return None if row is None else Fallen(row[0])

@@ -8,7 +8,7 @@ from agents_ledger.ledger import written
 from agents_ledger.model.captures import Capture
 from agents_ledger.store import Tx
 
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 32 << 20
 _MOST_SOURCES = 5_000
 _LISTS = ("index", "history", "prompts")  # they name sessions of many families, and tell nothing of them
 

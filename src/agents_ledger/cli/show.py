@@ -6,7 +6,7 @@ from functools import partial
 import click
 from msgspec import Struct
 
-from agents_ledger.capture.catalog import captures_of, details_of
+from agents_ledger.capture.catalog import captures_of, details_of, fallen
 from agents_ledger.capture.details import Details
 from agents_ledger.capture.patches import changes_of
 from agents_ledger.cli import shapes
@@ -16,7 +16,7 @@ from agents_ledger.cli.export import put_bytes, records
 from agents_ledger.cli.options import with_pager
 from agents_ledger.cli.screen import Screen, paged
 from agents_ledger.cli.turns import Detail, print_facts, print_turn
-from agents_ledger.cli.words import ago, at_home, number, plural, quoted
+from agents_ledger.cli.words import ago, at_home, number, plural, quoted, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
@@ -104,11 +104,14 @@ def _session(ledger: Ledger, text: str) -> SessionRow | None:
 
 
 def _show_turn(opened: Door, ledger: Ledger, turn_id: str, detail: Detail, pager: bool | None) -> None:
-    record = ledger.get(turn_id)
+    record, mark = ledger.get(turn_id), fallen(ledger, turn_id)
     if opened.as_json:
-        shapes.answer({"record": shapes.record(record)})
+        shapes.answer({"record": shapes.record(record)} | ({} if mark is None else {"superseded": mark}))
         return
     with paged(is_wanted=pager) as screen:
+        if mark is not None:
+            by = "" if mark.by is None else f", as {short(mark.by)}"
+            screen.line((f"⊘ superseded: its sources tell it otherwise by now{by}", "dim"))
         print_turn(screen, record, detail, partial(changes_of, ledger))
         screen.line()
         print_facts(screen, record)

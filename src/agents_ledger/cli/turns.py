@@ -20,7 +20,12 @@ _OWN_WIDTH = 4000
 _GIVEN_WIDTH = 200
 _GIVEN_LINES = 3  # of what programs put in: system prompts, contexts, reminders
 _STYLES = {"user": "bold yellow", "assistant": "bold cyan", "system": "bold magenta"}
-MARKS = {"failed": ("✗", "bold red"), "pending": ("◌", "bold yellow"), "streaming": ("◌", "bold yellow")}
+MARKS = {
+    "failed": ("✗", "bold red"),
+    "pending": ("◌", "bold yellow"),
+    "streaming": ("◌", "bold yellow"),
+    "superseded": ("⊘", "dim"),
+}
 
 
 class Detail(Struct, frozen=True):

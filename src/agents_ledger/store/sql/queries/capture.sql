@@ -353,8 +353,8 @@ WHERE g.root_id = :root_id AND t.seal_seq > 0 AND t.evidence IS NOT NULL
 -- name: superseded_turns
 SELECT turn_id, by_turn_id, at FROM superseded ORDER BY turn_id;
 
--- name: is_superseded
-SELECT 1 FROM superseded WHERE turn_id = :turn_id;
+-- name: superseded_by
+SELECT by_turn_id FROM superseded WHERE turn_id = :turn_id;
 
 -- name: put_superseded
 INSERT INTO superseded (turn_id, by_turn_id, at) VALUES (:turn_id, :by_turn_id, :at);

@@ -146,8 +146,9 @@ ORDER BY 1;
 
 -- name: tree_turns
 -- The turns of a tree from a depth on, parents before children, with the words that each began with.
-SELECT t.id, t.parent_turn_id, t.turn_type, t.status, t.model, t.started_at, t.tool_call_count, t.depth,
-    t.segment_id,
+SELECT t.id, t.parent_turn_id, t.turn_type,
+    CASE WHEN EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id) THEN 'superseded' ELSE t.status END,
+    t.model, t.started_at, t.tool_call_count, t.depth, t.segment_id,
     {opening} AS opening
 FROM (SELECT t.id AS turn_id FROM segments s JOIN turns t ON t.segment_id = s.id
       WHERE s.root_id = :root_id AND t.depth >= :first ORDER BY t.depth, t.id LIMIT :limit) AS page
