@@ -16,6 +16,7 @@ from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
 from agents_ledger.capture.standing import Standing
 from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
 
@@ -24,9 +25,16 @@ _USUAL = 50  # the place of what is not recognised any more in the order of read
 
 def reconsider(taking: Taking) -> None:
     """Reads the families of doubtful sources anew, and lets that stand which they say then."""
+    if taking.writer.in_doubt:
+        try:
+            _reconsider(taking)
+        except Exception:  # whatever it is, it is said once: the next sync must not fail by it again
+            taking.ledger.database.write(lambda tx: tx.run("put_fact", name=IN_DOUBT, value="[]"))
+            raise
+
+
+def _reconsider(taking: Taking) -> None:
     writer = taking.writer
-    if not writer.in_doubt:
-        return
     with taking.ledger.database.read() as tx:
         found = [family for family in families(tx, writer.in_doubt) if not _is_well_read(family, taking.fresh)]
     for family in found:
