@@ -16,6 +16,7 @@ from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.summary import Summary
 from agents_ledger.capture.taking import Taking
 from agents_ledger.formats import formats
+from agents_ledger.ledger.stats import Line, tokens
 from tests.capture.folders import (
     GOLDEN,
     assert_sound,
@@ -175,14 +176,20 @@ def test_files_that_grow_in_turns_end_in_the_same_ledger(name: str, seed: int, t
     source = copy(GOLDEN / name / "source", tmp_path / "source")
     with opened(tmp_path / "whole.db") as ledger:
         sync(ledger, source)
-        wanted, links = said_by(ledger), rows(ledger, _LINKS)
+        wanted, links, spent = said_by(ledger), rows(ledger, _LINKS), _spent(ledger)
     with opened(tmp_path / "grown.db") as ledger:
         for path, piece, tick in _growth(source, Random(f"{name} {seed}")):  # noqa: S311 - the same pieces each time
             write(path, piece, tick)
             sync(ledger, path)
         assert said_by(ledger) == wanted
         assert rows(ledger, _LINKS) == links
+        assert _spent(ledger) == spent
         assert rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}").same
+
+
+def _spent(ledger: Ledger) -> list[Line]:
+    """The tokens of each model."""
+    return tokens(ledger.database, by=("model",)).lines
 
 
 def _growth(source: Path, chance: Random) -> Iterator[tuple[Path, bytes, int]]:

@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import LedgerError
-from agents_ledger.ledger import compact, log, moves, notes, sessions, threads
+from agents_ledger.ledger import compact, log, moves, notes, sessions, threads, usage
 from agents_ledger.ledger.append import insert_attachments, insert_parts, insert_sealed, place_of, place_under
 from agents_ledger.ledger.build import Place, Prepared, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import places
-from agents_ledger.ledger.records import content_digest, read_record
+from agents_ledger.ledger.records import content_digest, read_record, read_turn
 from agents_ledger.ledger.sealing import OPEN, seal, seal_open
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.rules import RETRACTED, SUPERSEDED
@@ -276,14 +276,17 @@ def retract(tx: Tx, turn_id: str) -> None:
 
 def supersede(tx: Tx, turn_id: str, by: str | None, at: int) -> None:
     """Marks a turn that its sources tell otherwise by now. It stays as it is, and whoever points at it stays there."""
+    record = read_record(tx, turn_id)
+    usage.recount(tx, turn_id, record.turn.seal_seq or OPEN, -1)
     tx.run("put_superseded", turn_id=turn_id, by_turn_id=by, at=at)
     log.record(tx, "status", turn_id, at, body={"status": SUPERSEDED, "by": by})
-    _unlink(tx, read_record(tx, turn_id).calls)
+    _unlink(tx, record.calls)
 
 
 def reinstate(tx: Tx, turn_id: str, at: int) -> None:
     """Takes the mark off a turn: its sources tell it again."""
     tx.run("drop_superseded", turn_id=turn_id)
+    usage.recount(tx, turn_id, read_turn(tx, turn_id).seal_seq or OPEN, 1)
     log.record(tx, "status", turn_id, at, body={"status": "told", "by": None})
 
 

@@ -152,6 +152,7 @@ def _rows(database: Database, filters: Filters, by: Collection[str]) -> Iterator
             "usage_lines_alone" if is_alone else "usage_lines",
             after=usage.counted_through(tx),
             through=usage.EVERYTHING,
+            **usage.NOTHING_ELSE,
             first_slot=bound["f_since"] // SLOT_MS,
             last_slot=-(-bound["f_until"] // SLOT_MS),
             **bound,

@@ -2,8 +2,11 @@
 
 -- fragment: uncounted
 -- Turns that are not in `usage_slots`: sealed since the mark; and, if all are asked for, those that are not sealed yet.
+-- (What was superseded does not count, here and below.)
 (SELECT l.ref AS id FROM log l WHERE l.kind = 'seal' AND l.seq > :after AND l.seq <= :through
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = l.ref)
  UNION ALL SELECT o.id FROM turns o WHERE o.seal_seq = 0 AND :through = 4611686018427387904
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = o.id)
  UNION ALL SELECT e.turn_id FROM leases e WHERE :through = 4611686018427387904)
 
 -- fragment: usage_tokens
@@ -17,7 +20,36 @@ t.session_label, t.status, t.workspace_path, t.persona_id
 -- A copy `o` of a call `u` that comes before it, in a turn that is counted up to :through.
 SELECT 1 FROM usages o JOIN turns ot ON ot.id = o.turn_id
 WHERE o.usage_key = u.usage_key AND (o.turn_id < u.turn_id OR (o.turn_id = u.turn_id AND o.sequence < u.sequence))
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = o.turn_id)
     AND CASE WHEN ot.seal_seq > 0 THEN ot.seal_seq ELSE 4611686018427387904 END
+
+-- fragment: own_tokens
+t.started_at, coalesce(t.model, c.model), coalesce(t.provider, c.provider),
+coalesce(t.input_tokens, c.summarization_input_tokens), coalesce(t.output_tokens, c.summarization_output_tokens),
+t.cached_input_tokens, t.cache_write_tokens, t.reasoning_tokens,
+coalesce(t.total_tokens, c.summarization_input_tokens + c.summarization_output_tokens), 0 AS is_call
+
+-- fragment: own_summary
+LEFT JOIN compactions c ON c.turn_id = t.id AND t.turn_type = 'compaction' AND t.total_tokens IS NULL
+
+-- fragment: has_own
+NOT EXISTS (SELECT 1 FROM usages u WHERE u.turn_id = t.id)
+AND coalesce(t.total_tokens, t.input_tokens, t.output_tokens, c.summarization_output_tokens) IS NOT NULL
+
+-- fragment: other_usages
+-- One turn that is counted and is about to be superseded (:sign is -1), or stands again (1); of its calls those that
+-- count for all copies; and, the other way round, the copies that count in their place.
+SELECT CAST(:sign AS INTEGER) AS sign, {turn_facts}, {usage_tokens} FROM turns t CROSS JOIN usages u
+WHERE t.id = CAST(:turn_id AS TEXT) AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({earlier_copy} <= :after))
+UNION ALL
+SELECT CAST(:sign AS INTEGER) AS sign, {turn_facts}, {own_tokens} FROM turns t {own_summary}
+WHERE t.id = CAST(:turn_id AS TEXT) AND {has_own}
+UNION ALL
+SELECT -CAST(:sign AS INTEGER) AS sign, {turn_facts}, {usage_tokens} FROM usages u CROSS JOIN turns t
+WHERE u.usage_key IN (SELECT m.usage_key FROM usages m WHERE m.turn_id = CAST(:turn_id AS TEXT))
+    AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id)
+    AND u.turn_id > CAST(:turn_id AS TEXT) AND NOT EXISTS ({earlier_copy} <= :after AND o.turn_id <> CAST(:turn_id AS TEXT))
 
 -- fragment: new_usages
 -- (CROSS JOIN: SQLite keeps the order, from the few turns to what hangs on them.) Calls that count from now on; turns that have no such rows, by their own counters; and, with a minus, calls that
@@ -26,14 +58,8 @@ SELECT 1 AS sign, {turn_facts}, {usage_tokens}
 FROM {uncounted} n CROSS JOIN turns t CROSS JOIN usages u
 WHERE t.id = n.id AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({earlier_copy} <= :through))
 UNION ALL
-SELECT 1 AS sign, {turn_facts}, t.started_at, coalesce(t.model, c.model), coalesce(t.provider, c.provider),
-    coalesce(t.input_tokens, c.summarization_input_tokens), coalesce(t.output_tokens, c.summarization_output_tokens),
-    t.cached_input_tokens, t.cache_write_tokens, t.reasoning_tokens,
-    coalesce(t.total_tokens, c.summarization_input_tokens + c.summarization_output_tokens), 0 AS is_call
-FROM {uncounted} n CROSS JOIN turns t
-    LEFT JOIN compactions c ON c.turn_id = t.id AND t.turn_type = 'compaction' AND t.total_tokens IS NULL
-WHERE t.id = n.id AND NOT EXISTS (SELECT 1 FROM usages u WHERE u.turn_id = t.id)
-    AND coalesce(t.total_tokens, t.input_tokens, t.output_tokens, c.summarization_output_tokens) IS NOT NULL
+SELECT 1 AS sign, {turn_facts}, {own_tokens}
+FROM {uncounted} n CROSS JOIN turns t {own_summary} WHERE t.id = n.id AND {has_own}
 UNION ALL
 SELECT -1 AS sign, {turn_facts}, {usage_tokens}
 FROM (SELECT DISTINCT later.turn_id, later.sequence
@@ -42,6 +68,9 @@ FROM (SELECT DISTINCT later.turn_id, later.sequence
             OR (mine.turn_id = later.turn_id AND mine.sequence < later.sequence))) way
     CROSS JOIN usages u CROSS JOIN turns t
 WHERE u.turn_id = way.turn_id AND u.sequence = way.sequence AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after AND NOT EXISTS ({earlier_copy} <= :after)
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id)
+UNION ALL
+{other_usages}
 
 -- fragment: believable
 -- The same without nulls; a number that no model can have used is taken for unknown, so that no sum overflows.
