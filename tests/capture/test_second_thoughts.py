@@ -11,14 +11,17 @@ import apsw
 import pytest
 
 from agents_ledger import Ledger
+from agents_ledger.capture import turnstile
 from agents_ledger.capture.discover import below
 from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.summary import Summary
+from agents_ledger.capture.sync import Sync
 from agents_ledger.capture.taking import Taking
 from agents_ledger.formats import formats
 from agents_ledger.ledger.stats import Line, tokens
 from tests.capture.folders import (
     GOLDEN,
+    MACHINE,
     assert_sound,
     copy,
     counts,
@@ -114,9 +117,12 @@ def test_whoever_is_stopped_before_leaves_them_to_the_next(misled: Ledger, sourc
         sync(whole, source)
         wanted = said_by(whole)
     found = [(each, None) for each in below(str(source)) if each.name.endswith(_ORIGIN)]
-    Taking(misled).take_all(found, (), list(formats()), Summary())  # a sync, but for its last step
+    watch = Sync(misled, MACHINE)
+    watch.run([str(path) for path in source.rglob("*.jsonl") if path.name != _ORIGIN])
+    with turnstile.alone(misled):
+        Taking(misled).take_all(found, (), list(formats()), Summary())  # a sync, but for its last step
     assert said_by(misled) != wanted
-    sync(misled, source)  # nothing is new by now
+    watch.run([str(source)])  # nothing is new by now
     assert said_by(misled) == wanted
 
 

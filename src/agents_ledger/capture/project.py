@@ -72,7 +72,8 @@ class Projection:
             if spot is not ROOT and lane.count + len(self._seen):
                 head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
-                self.beside |= {self._variants[head]} if head in self._variants else set()
+                if head in self._variants:
+                    self.beside.add(self._variants[head])
         if self._is_again:
             self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew

@@ -1,8 +1,8 @@
 """Second thoughts: sources whose order misled the ledger are read anew, all of their family, in one order.
 
 Files come late, a copy before its origin, an archive in pieces: then a turn is sealed that would not be there, had
-everything been read at once. Whoever notices puts the source in doubt (`Writer.doubt`). Here its family is read into a
-ledger of its own, and what it says there stands in this one.
+everything been read at once. Whoever notices puts the source in doubt (`Writer.in_doubt`). Here its family is read
+into a ledger of its own, and what it says there stands in this one.
 """
 
 from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from agents_ledger.ledger.records import read_record
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.entries import Turn
 from agents_ledger.model.rows import Record
-from agents_ledger.store import Database, Tx
+from agents_ledger.store import Tx
 
 BATCH_BYTES = 16 << 20
 _SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
@@ -45,8 +45,8 @@ class Writer:
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
         # captures that were read at a bad time, each with the one that tells the same otherwise: see `reconsidering`
-        self.in_doubt: set[tuple[int, int]] = doubts(self.database)
-        self._kept_doubts = set(self.in_doubt)
+        self.in_doubt: set[tuple[int, int]] = set()
+        self._kept_doubts: set[tuple[int, int]] = set()
         self.database.expect_much()
         self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
         self.commits = 0
@@ -60,9 +60,12 @@ class Writer:
         self._next_capture = 1
 
     def renumber(self) -> None:
-        """Begins where the captures in the database end."""
+        """Begins where the captures in the database end, with the doubts that others have left."""
         with self.database.read() as tx:
             self._next_capture = int(tx.value("next_capture"))
+            doubts = tx.value("fact", name=IN_DOUBT) or "[]"
+        self.in_doubt = set(msgspec.json.decode(doubts, type=list[tuple[int, int]]))
+        self._kept_doubts = set(self.in_doubt)
 
     def capture_id(self) -> int:
         """The number of a new capture."""
@@ -179,12 +182,6 @@ class Writer:
     def captures_of(self, label: str) -> list[Capture]:
         """The sources that a session was read from."""
         return [Capture(*row) for row in self.seen().rows("captures_of_session", label=label)]
-
-
-def doubts(database: Database) -> set[tuple[int, int]]:
-    """The captures that are still to be reconsidered: whoever doubted them was stopped before."""
-    with database.read() as tx:
-        return set(msgspec.json.decode(tx.value("fact", name=IN_DOUBT) or "[]", type=list[tuple[int, int]]))
 
 
 def step_key(origin: str, session: str, native_id: str) -> int:
