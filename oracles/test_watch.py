@@ -246,8 +246,6 @@ def test_a_watcher_killed_at_random_beside_an_agent_goes_on_where_it_was(agent: 
 SOURCES = sorted(path for kind in ("claude-code", "codex", "pi") for path in GOLDEN.glob(f"{kind}/*/source"))
 
 
-# Known fault: under load, a run in some ten ends with another ledger than one reading gives (the evidence is the
-# same): the answer of a Codex fork that came behind a kill is missing, or a first turn of Claude Code stands twice.
 @pytest.mark.skipif(not os.environ.get("NIGHTLY"), reason="NOT JUDGED: asked by night, make oracles NIGHTLY=1")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_watcher_killed_at_random_beside_many_writers_goes_on_where_it_was(
