@@ -150,8 +150,8 @@ class OwnedRows:
         self._table = table
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({_name(table)})")}
         self._is_known = {owned.key, owned.owner} <= there
-        self._columns = [column for column in (*owned.columns, owned.data) if column in there]
-        self._has_data = owned.data in there
+        self._columns = [column for column in owned.columns if column in there]
+        self._data = [column for column in owned.data if column in there]
         self._names = owned
 
     def owners(self) -> Iterator[str]:
@@ -169,13 +169,13 @@ class OwnedRows:
             return
         key, owner = _name(self._names.key), _name(self._names.owner)
         told = "".join(f", typeof({_name(each)}), CAST({_name(each)} AS BLOB)" for each in self._columns)
-        sql = f"SELECT CAST({key} AS BLOB){told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
-        for name, *values in self._connection.execute(sql, (group,)):
+        held = "".join(f"CAST({_name(each)} AS BLOB), " for each in self._data)
+        most = f"coalesce({held}x'', x'')"
+        sql = f"SELECT CAST({key} AS BLOB), {most}{told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
+        for name, data, *values in self._connection.execute(sql, (group,)):
             if name is not None:
                 pairs = zip(self._columns, values[::2], values[1::2], strict=True)
-                facts = {column: _value_of(kind, data) for column, kind, data in pairs if kind != "null"}
-                data = (values[-1] or b"") if self._has_data else b""
-                facts.pop(self._names.data, None)
+                facts = {column: _value_of(kind, value) for column, kind, value in pairs if kind != "null"}
                 yield Row(self._table, name.decode("utf-8", "replace"), msgspec.json.encode(facts) + b"\n" + data)
 
 

@@ -77,7 +77,8 @@ class Owned(Struct, frozen=True):
     key: str
     owner: str  # the column that names the group
     columns: tuple[str, ...]  # small ones; those that a database does not have are left out
-    data: str  # the column that holds the most: its bytes as they are, behind a line end
+    # the column that holds the most, or several of which a row fills one: its bytes as they are, behind a line end
+    data: tuple[str, ...]
 
 
 class Tables(Struct, frozen=True):
@@ -93,6 +94,8 @@ class Tables(Struct, frozen=True):
     clean: Callable[[str, str, bytes], bytes] = lambda _table, _key, value: value
     # tables whose rows say themselves to which group they belong
     owned: Mapping[str, Owned] = {}
+    # the line of a file that a row stands for, where a program keeps in rows what it (or its kin) keeps in lines
+    line: Callable[[Row], bytes | None] | None = None
 
 
 class Format(Struct, frozen=True):

@@ -1,0 +1,77 @@
+"""Which rows of openclaw's database belong together: those of a session. Keys, accounts and memories are never read.
+
+Since 2026.7 it keeps entries in rows, one each, and what `sessions.json` said in others: `session_entries` and
+`sessions` at first, `session_nodes` and `session_windows` by now.
+"""
+
+from agents_ledger.formats.pi.database import line_of
+from agents_ledger.model.formats import Owned, Tables
+
+_WINDOW = (  # what stays as it was written first; how it goes is said by its node
+    "session_key",
+    "previous_session_id",
+    "reason",
+    "session_scope",
+    "created_at",
+    "chat_type",
+    "channel",
+    "account_id",
+    "parent_session_key",
+    "spawned_by",
+)
+_NODE = (
+    "session_id",
+    "current_session_id",
+    "updated_at",
+    "status",
+    "created_at",
+    "created_via",
+    "created_actor_type",
+    "created_actor_id",
+    "project_id",
+    "parent_session_key",
+    "spawned_by",
+    "fork_source_session_key",
+    "fork_source_session_id",
+    "fork_source_entry_id",
+    "label",
+    "display_name",
+    "category",
+    "pinned_at",
+    "archived_at",
+    "last_interaction_at",
+    "last_activity_at",
+)
+_ENTRY = ("entry_json",)
+
+TABLES = Tables(
+    columns={},
+    group=lambda _table, _key: None,
+    owned={  # what never changes is first, then what grows at its end: the blocks of evidence before it stay the same
+        "sessions": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
+        "session_windows": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
+        "session_transcript_archives": Owned(
+            key="generation",
+            owner="session_id",
+            columns=("session_key", "reason", "encoding", "archive_name", "created_at"),
+            data=("archive_blob",),
+        ),
+        "session_transcript_cold_archives": Owned(
+            key="generation",
+            owner="session_id",
+            columns=("archive_name", "event_count", "last_seq", "archived_at", "storage"),
+            data=("archive_blob",),  # none, if it is in a file
+        ),
+        "transcript_events": Owned(
+            key="seq", owner="session_id", columns=("created_at",), data=("event_json", "event_zstd")
+        ),
+        "session_entries": Owned(key="session_key", owner="session_id", columns=_NODE, data=_ENTRY),
+        "session_nodes": Owned(key="session_key", owner="current_session_id", columns=_NODE, data=_ENTRY),
+    },
+    line=line_of,
+)
+
+
+def tables() -> Tables:
+    """All of this."""
+    return TABLES
