@@ -1,11 +1,12 @@
 """A database as openclaw has it: its tables of sessions, and one that is nobody's business."""
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from agents_ledger.model import zstd
 
@@ -32,29 +33,39 @@ def database(home: Path) -> Path:
     """The database below a home, made if it is not there."""
     path = home / DATABASE
     path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(_SCHEMA)
+    with closing(apsw.Connection(str(path))) as connection, connection:
+        connection.execute(_SCHEMA)
         connection.execute("INSERT OR IGNORE INTO auth_profile_store VALUES ('a', 's1', ?)", (SECRET,))
     return path
 
 
 def insert(path: Path, table: str, *rows: Json) -> None:
     """Adds rows, by the names of their columns."""
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(apsw.Connection(str(path))) as connection, connection:
         for row in rows:
             sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
             connection.execute(sql, tuple(row.values()))
 
 
-def append(path: Path, session: str, lines: Iterable[bytes]) -> None:
+def append(path: Path, session: str, lines: Iterable[bytes], *, largest: int = 1 << 10) -> None:
     """Adds entries to a session, large ones packed, as openclaw does."""
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(apsw.Connection(str(path))) as connection:
         sql = "SELECT coalesce(max(seq) + 1, 0) FROM transcript_events WHERE session_id = ?"
-        first = connection.execute(sql, (session,)).fetchone()[0]
+        first = connection.execute(sql, (session,)).get
     for seq, line in enumerate(lines, first):
-        is_large = len(line) >= 1 << 10
+        is_large = len(line) >= largest
         kept: Json = {"event_zstd": zstd.compress(line)} if is_large else {"event_json": line.decode()}
         insert(path, "transcript_events", {"session_id": session, "seq": seq, "created_at": 1, **kept})
+
+
+def lines_of(path: Path, session: str) -> list[bytes]:
+    """The entries of a session."""
+    sql = "SELECT event_json, event_zstd FROM transcript_events WHERE session_id = ? ORDER BY seq"
+    with closing(apsw.Connection(str(path))) as connection:
+        return [
+            zstd.decompress(packed) if text is None else text.encode()
+            for text, packed in connection.execute(sql, (session,))
+        ]
 
 
 def session(path: Path, name: str, key: str, lines: Iterable[bytes] = (), spawned_by: str | None = None) -> None:

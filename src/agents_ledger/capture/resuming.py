@@ -91,7 +91,8 @@ def _file(tx: Tx, label: str) -> tuple[str | None, bool]:
 
 
 def _path(capture: Capture) -> str:
-    return capture.bundle if capture.shape in ("bundle", "database") and capture.bundle else capture.path
+    whole = capture.bundle if capture.shape in ("bundle", "database") and capture.bundle else capture.path
+    return whole.partition("#ses_")[0]  # OpenCode's tree holds many sessions
 
 
 def _is_whole(capture: Capture) -> bool:

@@ -119,10 +119,13 @@ def transcript(session: str, persona: str | None, archive: str | None = None) ->
 
 def line_of(row: Row) -> bytes | None:
     """The line of a transcript that a row holds, if it is an entry."""
-    if row.table != EVENTS:
-        return None
+    return line_in(row.value) if row.table == EVENTS else None
+
+
+def line_in(value: bytes) -> bytes | None:
+    """The line behind a row's columns; None if it can't be unpacked."""
     try:
-        return unpacked(row.value.partition(b"\n")[2])
+        return unpacked(value.partition(b"\n")[2])
     except (zstd.ZstdError, OverflowError):
         return None
 
