@@ -152,8 +152,10 @@ class Box:
             for pid in _family(process.pid):
                 _kill(pid)
             process.wait()
-            for pump in pumps:
+            for pump, pipe in zip(pumps, (process.stdout, process.stderr), strict=True):
                 pump.join(_END_SECONDS)
+                if pipe is not None:
+                    pipe.close()
 
     def _started(self, command: list[str], variables: dict[str, str]) -> "subprocess.Popen[str]":
         environment = {

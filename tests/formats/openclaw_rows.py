@@ -47,6 +47,12 @@ def insert(path: Path, table: str, *rows: Json) -> None:
             connection.execute(sql, tuple(row.values()))
 
 
+def execute(path: Path, sql: str) -> None:
+    """Changes something behind everybody's back."""
+    with closing(apsw.Connection(str(path))) as connection, connection:
+        connection.execute(sql)
+
+
 def append(path: Path, session: str, lines: Iterable[bytes], *, largest: int = 1 << 10) -> None:
     """Adds entries to a session, large ones packed, as openclaw does."""
     with closing(apsw.Connection(str(path))) as connection:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents_ledger import Ledger
-from agents_ledger.capture import export
+from agents_ledger.capture import export, groups
 from agents_ledger.capture.catalog import captures_of
 from agents_ledger.capture.resuming import opened
 from agents_ledger.capture.sync import Sync
@@ -208,6 +208,37 @@ def test_growing_row_by_row_says_the_same(tmp_path: Path) -> None:
                 synced(ledger, home)
             thread = ledger.thread(ledger.head(KEY) or "")
             told.append((ledger.counts()["turns"], [(one.turn.id, said_digest(one)) for one in thread]))
+            assert generations(ledger) == [1]  # the evidence has grown with it
             assert_sound(ledger)
         path.unlink()
-    assert told[0] == told[1]  # (there is more evidence: every state that was seen)
+    assert told[0] == told[1]
+
+
+def test_rows_that_were_taken_away_or_changed_stay(tmp_path: Path, ledger: Ledger) -> None:
+    path, lines = db.database(tmp_path), db.chat("s1", "one", "two", "three")
+    db.session(path, "s1", KEY, lines)
+    synced(ledger, tmp_path)
+    db.execute(path, "DELETE FROM transcript_events WHERE seq > 4")
+    db.execute(path, "UPDATE transcript_events SET event_json = replace(event_json, 'To two', 'To 2') WHERE seq = 4")
+    os.utime(path, (2_000_000_000, 2_000_000_000))
+    synced(ledger, tmp_path)
+    assert generations(ledger) == [1, 2]
+    said = {row["content"] for row in rows(ledger, "SELECT content FROM messages")}
+    assert {"To two", "To 2", "three", "To three"} <= said
+    assert_sound(ledger)
+
+
+def test_rows_that_were_kept_and_not_read_are_read(tmp_path: Path, ledger: Ledger) -> None:
+    path = db.database(tmp_path)
+    db.session(path, "s1", KEY, db.chat("s1", "one"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(groups, "read", lambda *_: None)
+        assert synced(ledger, tmp_path) == 0  # as if somebody had pressed Ctrl-C here
+    os.utime(path, (2_000_000_000, 2_000_000_000))
+    assert synced(ledger, tmp_path) == 1
+    assert generations(ledger) == [1]
+
+
+def generations(ledger: Ledger) -> list[object]:
+    sql = "SELECT generation FROM captures WHERE path LIKE '%#s1' ORDER BY generation"
+    return [row["generation"] for row in rows(ledger, sql)]

@@ -153,6 +153,7 @@ class OwnedRows:
         self._columns = [column for column in owned.columns if column in there]
         self._data = [column for column in owned.data if column in there]
         self._names = owned
+        self._end = f"~{table}" if owned.is_apart else ""  # of its groups' names
 
     def owners(self) -> Iterator[str]:
         """The groups that have rows here."""
@@ -161,18 +162,18 @@ class OwnedRows:
             sql = f"SELECT DISTINCT CAST({owner} AS BLOB) FROM {_name(self._table)} WHERE typeof({owner}) = 'text'"  # noqa: S608
             for (name,) in self._connection.execute(sql):
                 with suppress(UnicodeDecodeError):  # (no agent has such names)
-                    yield name.decode()
+                    yield name.decode() + self._end
 
     def of(self, group: str) -> Iterator[Row]:
         """The rows of a group, in the order of their keys."""
-        if not self._is_known:
+        if not self._is_known or not group.endswith(self._end):
             return
         key, owner = _name(self._names.key), _name(self._names.owner)
         told = "".join(f", typeof({_name(each)}), CAST({_name(each)} AS BLOB)" for each in self._columns)
         held = "".join(f"CAST({_name(each)} AS BLOB), " for each in self._data)
         most = f"coalesce({held}x'', x'')"
         sql = f"SELECT CAST({key} AS BLOB), {most}{told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
-        for name, data, *values in self._connection.execute(sql, (group,)):
+        for name, data, *values in self._connection.execute(sql, (group.removesuffix(self._end),)):
             if name is not None:
                 pairs = zip(self._columns, values[::2], values[1::2], strict=True)
                 facts = {column: _value_of(kind, value) for column, kind, value in pairs if kind != "null"}

@@ -7,6 +7,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
 from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise, stamp
 from agents_ledger.capture.draft import label_for
@@ -200,9 +201,9 @@ class Taking:
         modified_ns = stamp(item.found)
         changed: Taken | None = None
         with copied(item.found.path) as connection:
-            groups = Groups(connection, form.tables())
-            for name in groups.names():
-                taken = self._take_group(item, f"{path}#{name}", framed(groups.rows(name)))
+            found = Groups(connection, form.tables())
+            for name in found.names():
+                taken = self._take_group(item, f"{path}#{name}", framed(found.rows(name)))
                 if taken is not None:
                     changed = taken
                     summary.bytes_read += taken.read_bytes
@@ -230,14 +231,14 @@ class Taking:
     def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
         blocks = list(_blocks(frames))
         known = self._known.get(path)
-        taken = self.taker.group(path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
+        taken = groups.keep(self.taker, path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
         if taken is not None:
             capture = self._known[path] = taken.capture
             pieces = (
                 (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
                 for offset, length, row in unframed(blocks)
             )
-            self.taker.whole(capture, item.format, pieces)
+            groups.read(self.taker, taken, item.format, pieces)
         return taken
 
     def read_awaiting(self) -> None:

@@ -79,6 +79,7 @@ class Owned(Struct, frozen=True):
     columns: tuple[str, ...]  # small ones; those that a database does not have are left out
     # the column that holds the most, or several of which a row fills one: its bytes as they are, behind a line end
     data: tuple[str, ...]
+    is_apart: bool = False  # what changes all the time: a group of its own, beside the one that it belongs to
 
 
 class Tables(Struct, frozen=True):
@@ -94,6 +95,8 @@ class Tables(Struct, frozen=True):
     clean: Callable[[str, str, bytes], bytes] = lambda _table, _key, value: value
     # tables whose rows say themselves to which group they belong
     owned: Mapping[str, Owned] = {}
+    # rows are added at the end of a group, as a rule: then only those are read
+    is_growing: bool = False
     # the line of a file that a row stands for, where a program keeps in rows what it (or its kin) keeps in lines
     line: Callable[[Row], bytes | None] | None = None
 

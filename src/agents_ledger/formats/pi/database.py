@@ -20,7 +20,7 @@ EVENTS = "transcript_events"
 
 
 class Rows(Struct):
-    """Reads the rows of one session: first where it comes from, then its archives, its entries, its node."""
+    """Reads the rows of one session: where it comes from, its archives, its entries; or its node, which is apart."""
 
     session: str
     persona: str | None
@@ -64,7 +64,8 @@ class Rows(Struct):
         entry = object_of(data)
         if entry is None:
             yield Problem("bad-field", f"{key[:80]}: entry_json")
-        entry = {"spawnedBy": facts.get("spawned_by"), **(entry or {}), "sessionId": self.session}
+        session = word(facts.get("current_session_id")) or word(facts.get("session_id")) or self.session
+        entry = {"spawnedBy": facts.get("spawned_by"), **(entry or {}), "sessionId": session}
         source = word(facts.get("fork_source_session_id"))
         yield facts_of(
             key,
@@ -72,7 +73,7 @@ class Rows(Struct):
             origin=ORIGIN,
             persona=self.persona,
             parent=word(entry["spawnedBy"]),  # by its key, which is an alias of that session
-            forked_from=source if source != self.session else None,
+            forked_from=source if source != session else None,
             created_at=moment(facts.get("created_at")),
             updated_at=moment(facts.get("updated_at")),
             extra={"node": facts},

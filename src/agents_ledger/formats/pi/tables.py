@@ -47,7 +47,7 @@ _ENTRY = ("entry_json",)
 TABLES = Tables(
     columns={},
     group=lambda _table, _key: None,
-    owned={  # what never changes is first, then what grows at its end: the blocks of evidence before it stay the same
+    owned={  # what never changes is first, then what grows at its end
         "sessions": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
         "session_windows": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
         "session_transcript_archives": Owned(
@@ -65,9 +65,10 @@ TABLES = Tables(
         "transcript_events": Owned(
             key="seq", owner="session_id", columns=("created_at",), data=("event_json", "event_zstd")
         ),
-        "session_entries": Owned(key="session_key", owner="session_id", columns=_NODE, data=_ENTRY),
-        "session_nodes": Owned(key="session_key", owner="current_session_id", columns=_NODE, data=_ENTRY),
+        "session_entries": Owned("session_key", "session_id", _NODE, _ENTRY, is_apart=True),
+        "session_nodes": Owned("session_key", "current_session_id", _NODE, _ENTRY, is_apart=True),
     },
+    is_growing=True,
     line=line_of,
 )
 
