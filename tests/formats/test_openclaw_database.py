@@ -9,11 +9,13 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.capture import export, groups
 from agents_ledger.capture.catalog import captures_of
+from agents_ledger.capture.databases import Groups, copied
 from agents_ledger.capture.resuming import opened
 from agents_ledger.capture.sync import Sync
 from agents_ledger.formats.pi import FORMAT
 from agents_ledger.formats.pi.given import long_id, wrote
 from agents_ledger.formats.pi.names import marked, marker
+from agents_ledger.formats.pi.tables import tables
 from agents_ledger.ledger.records import said_digest
 from agents_ledger.model import zstd
 from agents_ledger.model.formats import Machine
@@ -242,3 +244,22 @@ def test_rows_that_were_kept_and_not_read_are_read(tmp_path: Path, ledger: Ledge
 def generations(ledger: Ledger) -> list[object]:
     sql = "SELECT generation FROM captures WHERE path LIKE '%#s1' ORDER BY generation"
     return [row["generation"] for row in rows(ledger, sql)]
+
+
+def test_what_has_changed_is_known_without_reading_it(tmp_path: Path) -> None:
+    path = db.database(tmp_path)
+    for name in ("s1", "s2"):
+        db.session(path, name, f"agent:main:explicit:{name}", db.chat(name, "one"))
+    before = stamps(path)
+    assert sorted(before) == ["s1", "s1~session_nodes", "s2", "s2~session_nodes"]
+    db.append(path, "s1", db.chat("s1", "one", "two")[-2:])
+    db.execute(path, "UPDATE session_nodes SET updated_at = 9 WHERE current_session_id = 's2'")
+    after = stamps(path)
+    assert sorted(name for name in after if after[name] != before[name]) == ["s1", "s2~session_nodes"]
+    db.execute(path, "ALTER TABLE session_windows DROP COLUMN updated_at")
+    assert sorted(stamps(path)) == ["s1~session_nodes", "s2~session_nodes"]  # of others nobody can say
+
+
+def stamps(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with copied(str(path)) as connection:
+        return Groups(connection, tables()).stamps()

@@ -100,6 +100,18 @@ class Groups:
         """The groups that there are."""
         return sorted({*self._rows, *(name for rows in self._owned for name in rows.owners())})
 
+    def stamps(self) -> dict[str, list[tuple[object, ...]]]:
+        """Of each group what changes whenever it does; groups of which that is not known are left out."""
+        found: dict[str, list[tuple[object, ...]]] = {}
+        unsure = set(self._rows)
+        for owned in self._owned:
+            if owned.has_stamp:
+                for name, stamp in owned.stamps():
+                    found.setdefault(name, []).append(stamp)
+            else:
+                unsure.update(owned.owners())
+        return {name: stamps for name, stamps in found.items() if name not in unsure}
+
     def rows(self, group: str) -> Iterator[Row]:
         """A group's rows in the order of their keys, then those that they refer to."""
         for owned in self._owned:
@@ -153,6 +165,7 @@ class OwnedRows:
         self._columns = [column for column in owned.columns if column in there]
         self._data = [column for column in owned.data if column in there]
         self._names = owned
+        self.has_stamp = self._is_known and bool(owned.stamp) and there.issuperset(owned.stamp)
         self._end = f"~{table}" if owned.is_apart else ""  # of its groups' names
 
     def owners(self) -> Iterator[str]:
@@ -163,6 +176,15 @@ class OwnedRows:
             for (name,) in self._connection.execute(sql):
                 with suppress(UnicodeDecodeError):  # (no agent has such names)
                     yield name.decode() + self._end
+
+    def stamps(self) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """For each group the number of rows, the last key and the greatest stamps."""
+        owner, table = _name(self._names.owner), _name(self._table)
+        told = "".join(f", max({_name(each)})" for each in (self._names.key, *self._names.stamp))
+        sql = f"SELECT CAST({owner} AS BLOB), count(*){told} FROM {table} GROUP BY {owner}"  # noqa: S608
+        for name, *values in self._connection.execute(sql):
+            if name is not None:
+                yield name.decode("utf-8", "replace") + self._end, (self._table, *values)
 
     def of(self, group: str) -> Iterator[Row]:
         """The rows of a group, in the order of their keys."""

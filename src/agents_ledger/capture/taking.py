@@ -50,6 +50,7 @@ class Taking:
         self.taker = Taker(self.writer)
         self._known = {} if known is None else known
         self._bundles: dict[str, None] = {}  # folders in which something changed
+        self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
 
     def take_all(
         self,
@@ -202,8 +203,13 @@ class Taking:
         changed: Taken | None = None
         with copied(item.found.path) as connection:
             found = Groups(connection, form.tables())
+            stamps = found.stamps()
             for name in found.names():
-                taken = self._take_group(item, f"{path}#{name}", framed(found.rows(name)))
+                place, now = f"{path}#{name}", stamps.get(name, [])
+                if now and self._stamps.get(place) == now and place in self._known:
+                    continue
+                taken = self._take_group(item, place, framed(found.rows(name)))
+                self._stamps[place] = now
                 if taken is not None:
                     changed = taken
                     summary.bytes_read += taken.read_bytes

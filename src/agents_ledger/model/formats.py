@@ -79,6 +79,8 @@ class Owned(Struct, frozen=True):
     columns: tuple[str, ...]  # small ones; those that a database does not have are left out
     # the column that holds the most, or several of which a row fills one: its bytes as they are, behind a line end
     data: tuple[str, ...]
+    # columns of which the greatest value, with the number of rows and the last key, shows that something has changed
+    stamp: tuple[str, ...] = ()
     is_apart: bool = False  # what changes all the time: a group of its own, beside the one that it belongs to
 
 

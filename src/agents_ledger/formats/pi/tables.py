@@ -48,25 +48,34 @@ TABLES = Tables(
     columns={},
     group=lambda _table, _key: None,
     owned={  # what never changes is first, then what grows at its end
-        "sessions": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
-        "session_windows": Owned(key="session_id", owner="session_id", columns=_WINDOW, data=()),
+        "transcript_rewrite_watermarks": Owned("generation", "session_id", (), (), stamp=("updated_at",)),
+        "sessions": Owned("session_id", "session_id", _WINDOW, (), stamp=("updated_at",)),
+        "session_windows": Owned("session_id", "session_id", _WINDOW, (), stamp=("updated_at",)),
         "session_transcript_archives": Owned(
             key="generation",
             owner="session_id",
             columns=("session_key", "reason", "encoding", "archive_name", "created_at"),
             data=("archive_blob",),
+            stamp=("created_at",),
         ),
         "session_transcript_cold_archives": Owned(
             key="generation",
             owner="session_id",
             columns=("archive_name", "event_count", "last_seq", "archived_at", "storage"),
             data=("archive_blob",),  # none, if it is in a file
+            stamp=("archived_at",),
         ),
         "transcript_events": Owned(
-            key="seq", owner="session_id", columns=("created_at",), data=("event_json", "event_zstd")
+            key="seq",
+            owner="session_id",
+            columns=("created_at",),
+            data=("event_json", "event_zstd"),
+            stamp=("created_at",),
         ),
-        "session_entries": Owned("session_key", "session_id", _NODE, _ENTRY, is_apart=True),
-        "session_nodes": Owned("session_key", "current_session_id", _NODE, _ENTRY, is_apart=True),
+        "session_entries": Owned("session_key", "session_id", _NODE, _ENTRY, stamp=("updated_at",), is_apart=True),
+        "session_nodes": Owned(
+            "session_key", "current_session_id", _NODE, _ENTRY, stamp=("updated_at",), is_apart=True
+        ),
     },
     is_growing=True,
     line=line_of,
