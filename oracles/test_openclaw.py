@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from agents_ledger.capture.catalog import captures_of
 from agents_ledger.capture.resuming import opened
 from agents_ledger.ledger import evidence
-from agents_ledger.model.rows import TurnRow
+from agents_ledger.model.rows import Record, TurnRow
 from oracles.box import Box
 from oracles.conversation import Item, Json
 from oracles.forks import Life, captured, expected, failures, plain, red_png
 from oracles.openclaw import OpenClawDatabase
+from oracles.readers import Tokens
 from oracles.test_forks import check_one_tree, is_followed_by_compaction
-from oracles.test_night_readers import answered, sent, spent, three_turns, told
+from oracles.test_night_readers import sent, three_turns, told
 from oracles.test_watch import ask, wait_for, watching
 from oracles.test_written import without_stamp
 from oracles.written import OpenClawFiles
@@ -56,7 +57,7 @@ def test_what_is_captured_is_what_the_model_was_asked_and_said(box: Box) -> None
         assert told(records) == [*sent(asked), ("assistant", "text", last.reply["text"])]
         statuses = [call.status for record in records for call in record.calls]
         assert statuses == ["completed", "completed", "failed", "completed"]
-        assert spent(records) == answered(life)
+        assert _spent(records) == _answered(life)
         found = opened(life.ledger, str(life.agent.session))
         assert found.path == str(life.agent.file)
         assert found.command == ("openclaw", "agent", "--session-id", life.agent.session)
@@ -106,6 +107,23 @@ def lived(box: Box) -> Iterator[Life]:
         agent.ask("Last?")
     with captured(agent) as life:
         yield life
+
+
+def _spent(records: list[Record]) -> Tokens:
+    """The tokens that the ledger has of some turns."""
+    rows = [row for record in records for row in record.usages]
+    found = ((row.input_tokens, row.output_tokens, row.cache_write_tokens, row.cached_input_tokens) for row in rows)
+    return sum((Tokens(*(count or 0 for count in one)) for one in found), Tokens())
+
+
+def _answered(life: Life) -> Tokens:
+    """What the model says to have cost."""
+    replies = [request.reply for request in life.requests() if request.tools]
+    counts = (
+        Tokens(one["input"] - one["cached"] - one["cache_write"], one["output"], one["cache_write"], one["cached"])
+        for one in replies
+    )
+    return sum(counts, Tokens())
 
 
 def _said(box: Box, text: str) -> int:
