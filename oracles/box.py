@@ -6,11 +6,14 @@ import select
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
+from threading import Event, Thread
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from oracles.conversation import Item, Json
 from oracles.fake_model import CALL_ID
@@ -129,6 +132,31 @@ class Box:
         os.read(self._held_pipe, 4096)
         return said
 
+    @contextmanager
+    def running(self, command: list[str], variables: dict[str, str], mark: str) -> Iterator[None]:
+        """A program that runs inside meanwhile: from where it prints a mark on, until it is killed."""
+        process = self._started([*command], variables)
+        said: list[str] = []
+        is_ready = Event()
+        pumps = [
+            Thread(target=_pump, args=(pipe, said, mark, is_ready), daemon=True)
+            for pipe in (process.stdout, process.stderr)
+        ]
+        for pump in pumps:
+            pump.start()
+        try:
+            if not is_ready.wait(_LIMIT_SECONDS):
+                raise AgentFailed(f"{command[0]} never said {mark!r}: {''.join(said)[-2000:]}")
+            yield
+        finally:
+            for pid in _family(process.pid):
+                _kill(pid)
+            process.wait()
+            for pump, pipe in zip(pumps, (process.stdout, process.stderr), strict=True):
+                pump.join(_END_SECONDS)
+                if pipe is not None:
+                    pipe.close()
+
     def _started(self, command: list[str], variables: dict[str, str]) -> "subprocess.Popen[str]":
         environment = {
             "HOME": str(self.home),
@@ -163,6 +191,14 @@ class Box:
             shutil.rmtree(self.folder)
             raise AgentFailed(f"the model does not start: {process.communicate()[1][-2000:]}")
         return process, int(port)
+
+
+def _pump(pipe: IO[str], said: list[str], mark: str, is_ready: Event) -> None:
+    """Takes what a program prints, so that it never waits; and notes when it is ready."""
+    for line in pipe:
+        said.append(line)
+        if mark in line:
+            is_ready.set()
 
 
 def _unshared() -> list[str]:

@@ -67,9 +67,9 @@ def next_step(items: list[Item], offered: dict[str, Tool], system: str) -> Json:
     asked = _asked(items)
     if _wants_summary(asked, offered, system):
         return {"text": f"<summary>\n{SUMMARY} of {answers(items)} answers.\n</summary>"}
-    place = max((n for n, item in enumerate(items) if _is_prompt(item) and MARK in item.text), default=None)
+    place = max((n for n, item in enumerate(items) if _is_prompt(item) and _steps(item.text)), default=None)
     if place is not None:
-        steps, _ = json.JSONDecoder().raw_decode(_question(items[place].text).split(MARK, 1)[1])
+        steps = _steps(items[place].text)
         after = items[place + 1 :]
         if answers(after) < len(steps) and not any(SUMMARY in item.text for item in after):
             step: Json = steps[answers(after)]
@@ -113,6 +113,15 @@ def _arguments(kind: str, value: str, schema: Json) -> Json:
 def _question(text: str) -> str:
     """What was asked, without an event that openclaw put before it, in which a subagent's script may stand."""
     return text.rpartition("\n\n")[2] if EVENT in text else text
+
+
+def _steps(text: str) -> list[Json]:
+    """The script in a prompt; none, where only a piece of one is quoted (openclaw tells what a subagent was asked)."""
+    try:
+        steps, _ = json.JSONDecoder().raw_decode(_question(text).partition(MARK)[2])
+    except ValueError:
+        return []
+    return steps if isinstance(steps, list) else []
 
 
 def _is_prompt(item: Item) -> bool:

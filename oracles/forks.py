@@ -111,7 +111,7 @@ def lived(box: Box, kind: type[LiveAgent]) -> Iterator[Life]:
     agent = kind(box)
     _prefer_short_memory(box)
     red = box.work / "red.png"
-    red.write_bytes(_red_png())
+    red.write_bytes(red_png())
     agent.ask("Hello one.", *(READING if kind in SUBAGENTS else TOOLS))
     if kind not in (Codex, Pi, PiEarendil):
         agent.ask("Look.", {"read": str(red)}, {"text": "It is red."})
@@ -255,7 +255,9 @@ def _prefer_short_memory(box: Box) -> None:
         Path(folder, "settings.json").write_text(json.dumps(kept), encoding="utf-8")
 
 
-def _red_png() -> bytes:
+def red_png() -> bytes:
+    """A picture."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 

@@ -34,7 +34,14 @@ def go_on(made: Made, question: str, tick: int = 1) -> None:
         _opencode(made, question, 1_795_000_000_000 + tick * 1000)
         return
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    agents = {"claude-code": _claude, "codex": _codex, "pi": _pi, "openclaw": _pi, "qwen": _qwen, "gemini": _gemini}
+    agents = {
+        "claude-code": _claude,
+        "codex": _codex,
+        "pi": pi_exchange,
+        "openclaw": pi_exchange,
+        "qwen": _qwen,
+        "gemini": _gemini,
+    }
     added = agents[made.agent](made, lines, question)
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)
@@ -152,7 +159,8 @@ def _codex(_made: Made, _lines: list[Any], question: str) -> list[Any]:
     return [item("user", "input_text", question), item("assistant", "output_text", f"To {question}")]
 
 
-def _pi(_made: Made, lines: list[Any], question: str) -> list[Any]:
+def pi_exchange(_made: Made, lines: list[Any], question: str) -> list[Any]:
+    """A question and an answer behind the last entry."""
     asked = f"{len(lines):08x}"
     answer: dict[str, Any] = {"role": "assistant", "content": [_text(f"To {question}")], "stopReason": "stop"}
     entries: list[tuple[str, str, dict[str, Any]]] = [

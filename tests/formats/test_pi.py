@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agents_ledger.formats.pi import FORMAT
+from agents_ledger.model import zstd
 from agents_ledger.model.entries import File, Usage
 from agents_ledger.model.formats import Kind, Source
 from agents_ledger.model.steps import (
@@ -26,11 +27,15 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "pi"
 
 
 def kind_of(path: Path) -> Kind | None:
-    return FORMAT.recognise(path.as_posix(), path.read_bytes()[: 64 * 1024])
+    return FORMAT.recognise(path.as_posix(), plain_bytes(path)[: 64 * 1024])
+
+
+def plain_bytes(path: Path) -> bytes:
+    return zstd.decompress(path.read_bytes()) if path.suffix == ".zst" else path.read_bytes()
 
 
 def records(path: Path, kind: Kind) -> list[bytes]:
-    data = path.read_bytes()
+    data = plain_bytes(path)
     return [data] if kind.shape == "document" else [line for line in data.split(b"\n") if line.strip()]
 
 

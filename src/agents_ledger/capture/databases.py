@@ -100,6 +100,18 @@ class Groups:
         """The groups that there are."""
         return sorted({*self._rows, *(name for rows in self._owned for name in rows.owners())})
 
+    def stamps(self) -> dict[str, list[tuple[object, ...]]]:
+        """Of each group what changes whenever it does; groups of which that is not known are left out."""
+        found: dict[str, list[tuple[object, ...]]] = {}
+        unsure = set(self._rows)
+        for owned in self._owned:
+            if owned.has_stamp:
+                for name, stamp in owned.stamps():
+                    found.setdefault(name, []).append(stamp)
+            else:
+                unsure.update(owned.owners())
+        return {name: stamps for name, stamps in found.items() if name not in unsure}
+
     def rows(self, group: str) -> Iterator[Row]:
         """A group's rows in the order of their keys, then those that they refer to."""
         for owned in self._owned:
@@ -150,9 +162,11 @@ class OwnedRows:
         self._table = table
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({_name(table)})")}
         self._is_known = {owned.key, owned.owner} <= there
-        self._columns = [column for column in (*owned.columns, owned.data) if column in there]
-        self._has_data = owned.data in there
+        self._columns = [column for column in owned.columns if column in there]
+        self._data = [column for column in owned.data if column in there]
         self._names = owned
+        self.has_stamp = self._is_known and bool(owned.stamp) and there.issuperset(owned.stamp)
+        self._end = f"~{table}" if owned.is_apart else ""  # of its groups' names
 
     def owners(self) -> Iterator[str]:
         """The groups that have rows here."""
@@ -161,21 +175,30 @@ class OwnedRows:
             sql = f"SELECT DISTINCT CAST({owner} AS BLOB) FROM {_name(self._table)} WHERE typeof({owner}) = 'text'"  # noqa: S608
             for (name,) in self._connection.execute(sql):
                 with suppress(UnicodeDecodeError):  # (no agent has such names)
-                    yield name.decode()
+                    yield name.decode() + self._end
+
+    def stamps(self) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """For each group the number of rows, the last key and the greatest stamps."""
+        owner, table = _name(self._names.owner), _name(self._table)
+        told = "".join(f", max({_name(each)})" for each in (self._names.key, *self._names.stamp))
+        sql = f"SELECT CAST({owner} AS BLOB), count(*){told} FROM {table} GROUP BY {owner}"  # noqa: S608
+        for name, *values in self._connection.execute(sql):
+            if name is not None:
+                yield name.decode("utf-8", "replace") + self._end, (self._table, *values)
 
     def of(self, group: str) -> Iterator[Row]:
         """The rows of a group, in the order of their keys."""
-        if not self._is_known:
+        if not self._is_known or not group.endswith(self._end):
             return
         key, owner = _name(self._names.key), _name(self._names.owner)
         told = "".join(f", typeof({_name(each)}), CAST({_name(each)} AS BLOB)" for each in self._columns)
-        sql = f"SELECT CAST({key} AS BLOB){told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
-        for name, *values in self._connection.execute(sql, (group,)):
+        held = "".join(f"CAST({_name(each)} AS BLOB), " for each in self._data)
+        most = f"coalesce({held}x'', x'')"
+        sql = f"SELECT CAST({key} AS BLOB), {most}{told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
+        for name, data, *values in self._connection.execute(sql, (group.removesuffix(self._end),)):
             if name is not None:
                 pairs = zip(self._columns, values[::2], values[1::2], strict=True)
-                facts = {column: _value_of(kind, data) for column, kind, data in pairs if kind != "null"}
-                data = (values[-1] or b"") if self._has_data else b""
-                facts.pop(self._names.data, None)
+                facts = {column: _value_of(kind, value) for column, kind, value in pairs if kind != "null"}
                 yield Row(self._table, name.decode("utf-8", "replace"), msgspec.json.encode(facts) + b"\n" + data)
 
 

@@ -153,11 +153,9 @@ class _Telling:
             found = folder_of(tx, record)
             is_own = found is not None and found[1].format == form.name
             return self.native.again_folder(found[0], self.fork) if found is not None and is_own else None
-        origin: Evidence | None = None if form is None else origin_of(tx, record)
+        origin: Evidence | None = None if form is None else origin_of(tx, record, form)
         if form is None or origin is None:
             return None if form is None else self._copy_whole(tx, record, form)
-        if origin.capture.format != form.name:
-            return None
         self.fork = replace(self.fork, forked_path=origin.capture.path)
         return self.native.again(origin, self.fork)
 

@@ -7,11 +7,12 @@ from agents_ledger.store import Tx
 
 def link_children(tx: Tx) -> None:
     """Links every session that names its parent with it, and with the call that started it."""
-    for label, origin, parent, call, task, _status, known_parent, known_call in tx.rows("unlinked_children"):
-        target = label_for(origin or "", parent)
-        if target == label or tx.first("session_by_label", label=target) is None:
+    for label, origin, parent, call, task, key, known_parent, known_call in tx.rows("unlinked_children"):
+        target = _parent(tx, origin or "", parent)
+        if target is None or target == label:
             continue
-        found = [] if known_call is not None else _calls(tx, label, target, call)
+        names = [label] if key is None else [label, label_for(origin or "", key)]
+        found = [] if known_call is not None else _calls(tx, names, target, call)
         if known_parent is not None and not found:
             continue
         captured.link(
@@ -26,8 +27,18 @@ def link_children(tx: Tx) -> None:
         )
 
 
-def _calls(tx: Tx, label: str, parent: str, native_id: str | None) -> list[tuple[str, str]]:
-    """The call that started a session: by its own id, or because it names the session."""
+def _parent(tx: Tx, origin: str, name: str) -> str | None:
+    """The session that another one names as its parent: by its id, or by its session key."""
+    label = label_for(origin, name)
+    if tx.first("session_by_label", label=label) is not None:
+        return label
+    alias = tx.first("alias_by_name", alias=name)
+    return None if alias is None else str(alias[1])
+
+
+def _calls(tx: Tx, names: list[str], parent: str, native_id: str | None) -> list[tuple[str, str]]:
+    """The call that started a session: by its own id, or because it names the session, also by its session key."""
     rows = [] if native_id is None else tx.rows("calls_by_native", native_id=native_id, parent=parent)
-    rows = rows or tx.rows("calls_by_spawned", label=label)
+    for name in names:
+        rows = rows or tx.rows("calls_by_spawned", label=name)
     return [(row[0], row[1]) for row in rows]

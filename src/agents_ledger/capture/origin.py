@@ -1,6 +1,6 @@
 """The records that a turn was read from: a capture's lines out of the evidence, up to the last one of the turn."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from agents_ledger.capture.discover import is_packed
 from agents_ledger.capture.draft import label_for
@@ -8,7 +8,7 @@ from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import places
 from agents_ledger.model.captures import Capture
-from agents_ledger.model.formats import Format
+from agents_ledger.model.formats import Format, Row
 from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import Record
 from agents_ledger.model.writing import Folder, Whole
@@ -72,20 +72,42 @@ class Evidence:
             yield part
 
 
-def origin_of(tx: Tx, record: Record) -> Evidence | None:
-    """Where a turn was read, up to its last record; None for one that was written here, or not from lines."""
+class Rows(Evidence):
+    """The same of rows in a database that stand for lines."""
+
+    def __init__(self, tx: Tx, capture: Capture, leaf: int, line: Callable[[Row], bytes | None]) -> None:
+        super().__init__(tx, capture, leaf)
+        self._line = line
+
+    def records(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with the first byte of its row."""
+        for offset, _, row in unframed(self._chunks()):
+            line = self._line(row)
+            if line is not None:
+                yield offset, line
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """One by one."""
+        return ((offset, line + b"\n") for offset, line in self.records())
+
+
+def origin_of(tx: Tx, record: Record, form: Format) -> Evidence | None:
+    """Where a turn was read, up to its last record; None for one that was not read from lines of this format."""
     first = places(record.turn.evidence)
     if not first:
         return None
     found = tx.first("capture_by_id", id=first[0][0])
     capture = None if found is None else Capture(*found)
-    if capture is None or capture.shape != "lines":
+    if capture is None or capture.format != form.name:
         return None
     said = [row.evidence for row in record.messages] + [call.evidence for call in record.calls]
     found_in = [offset for each in said for number, offset, _ in places(each) if number == capture.id]
     if record.compaction is not None or not found_in:
         found_in.append(first[0][1])  # (of a turn that was cut this is where the whole one begins)
-    return Evidence(tx, capture, max(found_in))
+    line = form.tables().line if capture.shape == "database" and form.tables is not None else None
+    if line is not None:
+        return Rows(tx, capture, max(found_in), line)
+    return Evidence(tx, capture, max(found_in)) if capture.shape == "lines" else None
 
 
 def whole_of(tx: Tx, record: Record, form: Format) -> Whole | None:

@@ -15,6 +15,7 @@ from agents_ledger.store import Tx
 
 _MOVED_HERE = ("rewind", "replay")
 _COPY = "export"  # what OpenCode wrote for others
+_ASIDE = ("archive", "checkpoint", "cold")  # what openclaw and its kin have put away, or taken into a database
 _DOCUMENTS = ("record", _COPY)  # whole sessions (of Gemini CLI): others are lists
 
 
@@ -80,6 +81,7 @@ def _command(native: Native, session: str, path: str, *, is_kept: bool) -> tuple
 def _file(tx: Tx, label: str) -> tuple[str | None, bool]:
     """Where its file, folder or database is, as captured last or as written; and whether the agent keeps it there."""
     found = [Capture(*row) for row in tx.rows("captures_of_session", label=label)]
+    found.sort(key=lambda capture: capture.kind not in _ASIDE)
     fork = written.of_session(tx, label)
     for are_kept in (True, False):
         paths = [_path(capture) for capture in found if _is_whole(capture) and (capture.kind != _COPY) == are_kept]
@@ -89,8 +91,8 @@ def _file(tx: Tx, label: str) -> tuple[str | None, bool]:
 
 
 def _path(capture: Capture) -> str:
-    whole = capture.bundle if capture.shape == "bundle" and capture.bundle else capture.path
-    return whole.partition("#ses_")[0]
+    whole = capture.bundle if capture.shape in ("bundle", "database") and capture.bundle else capture.path
+    return whole.partition("#ses_")[0]  # OpenCode's tree holds many sessions
 
 
 def _is_whole(capture: Capture) -> bool:

@@ -92,7 +92,7 @@ class Taker:
 
     def whole(self, capture: Capture, form: Format, records: Iterable["Piece"], path: str | None = None) -> None:
         """Reads a document, the files of a bundle, or the rows of a database's group, all at once."""
-        projection = self._projection(capture, form, is_again=True)
+        projection = self.projection(capture, form, is_again=True)
         reader = form.reader(Source(path or capture.path, capture.kind))
         places: dict[str, str] = {}
         owners = projection.read_with
@@ -100,7 +100,7 @@ class Taker:
         for capture_id, offset, length, name, data in records:
             here = places[name] = f"{capture_id}:{offset}+{length}"
             owners.add(capture_id)
-            for event in _events(reader, data, name):
+            for event in events_of(reader, data, name):
                 projection.take(event, here)
         for event in _last_events(reader):
             if isinstance(event, At):
@@ -114,41 +114,11 @@ class Taker:
                 self.writer.add(Belongs(projection.label(session), owner))
         self._note(capture, projection)
         capture.read_bytes = capture.size_bytes
-        self.writer.add(PutCapture(msgspec.structs.replace(capture), None, _awaits(projection)))
+        is_growing = capture.shape == "database" and form.tables is not None and form.tables().is_growing
+        resume = _put_away(projection, reader) if is_growing else None
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
         for owner in owners:
             self.writer.add(WasRead(owner))
-
-    def group(
-        self, path: str, form: Format, kind: str, blocks: list[bytes], known: Capture | None, now: int
-    ) -> Taken | None:
-        """The rows of a database's group, as they are now; None if they are the same."""
-        packed = [evidence.pack(data) for data in blocks]
-        digest = evidence.digest_of(block.digest for block in packed)
-        if known is not None and known.digest == digest:
-            return None
-        if known is not None:
-            self.writer.add(SetState(known.id, "replaced"))
-        size = sum(len(data) for data in blocks)
-        capture = Capture(
-            id=self.writer.capture_id(),
-            path=path,
-            format=form.name,
-            kind=kind,
-            shape="database",
-            bundle=path.partition("#")[0],
-            generation=1 if known is None else known.generation + 1,
-            state="current",
-            size_bytes=size,
-            digest=digest,
-            modified_ns=0,
-            first_seen_at=now,
-            seen_at=now,
-            read_bytes=0,
-        )
-        self.put(capture)
-        for idx, block in enumerate(packed):
-            self.writer.add(PutBlock(capture.id, idx, block), len(block.packed))
-        return Taken(capture, is_new=known is None, was_rewritten=known is not None, read_bytes=size)
 
     def put(self, capture: Capture) -> None:
         """Keeps what is known about a capture."""
@@ -166,7 +136,7 @@ class Taker:
         """Reads a capture of lines from its evidence: once more, or for the first time (of a rebuilt ledger)."""
         for code in ("missing-base", "missing-parent", "missing-result"):
             self.writer.add(Forget(capture.path, code))
-        projection = self._projection(capture, form, is_again=is_again)
+        projection = self.projection(capture, form, is_again=is_again)
         reader = form.reader(Source(capture.path, capture.kind))
         with self.writer.database.read() as tx:
             projection.written = written.known(tx, capture.size_bytes, evidence.Slices(tx).of(capture.id))
@@ -176,7 +146,7 @@ class Taker:
                 self._read_lines(capture, projection, reader, evidence.read(tx, capture.id), 0)
         else:
             self._read_lines(capture, projection, reader, blocks, 0)
-        self._end(capture, projection, reader)
+        self.end(capture, projection, reader)
 
     def events(self, form: Format, capture: Capture, until: int | None) -> Iterator[tuple[Event, str]]:
         """The events of a capture, from its evidence, up to a record."""
@@ -187,11 +157,11 @@ class Taker:
             for chunk in _plain(chunks):
                 for offset, line in lines.feed(chunk):
                     if line.strip():
-                        for event in _events(reader, line, ""):
+                        for event in events_of(reader, line, ""):
                             yield event, f"{capture.id}:{offset}+{len(line)}"
             last = lines.last()
             if last is not None:
-                for event in _events(reader, last[1], ""):
+                for event in events_of(reader, last[1], ""):
                     yield event, f"{capture.id}:{last[0]}+{len(last[1])}"
 
     # how
@@ -259,8 +229,8 @@ class Taker:
 
     def _lines(self, taken: Taken, form: Format, file: SourceFile) -> None:
         capture = taken.capture
-        resume = self._resume(capture, form) if taken.has_grown else None
-        projection = self._projection(capture, form, is_again=taken.has_grown and resume is None)
+        resume = self.resume(capture, form) if taken.has_grown else None
+        projection = self.projection(capture, form, is_again=taken.has_grown and resume is None)
         if resume is not None:
             reader, state = resume
             projection.kin = state.kin
@@ -281,7 +251,7 @@ class Taker:
                 projection.assembler.forget()
         capture.modified_ns = file.modified_ns
         capture.state = "current"
-        self._end(capture, projection, reader)
+        self.end(capture, projection, reader)
 
     def _kept_blocks(self, taken: Taken, file: SourceFile, first: int) -> Iterator[bytes]:
         """The file's blocks from one on; those that are new go into the evidence on the way."""
@@ -328,7 +298,7 @@ class Taker:
         projection.assembler.inherited()
         last = lines.last()
         if last is not None:
-            for event in _events(reader, last[1], ""):
+            for event in events_of(reader, last[1], ""):
                 projection.take(event, f"{capture.id}:{last[0]}+{len(last[1])}")
         projection.problems += lines.problems
         if lines.is_cut:
@@ -356,7 +326,7 @@ class Taker:
                     if own and offset >= own:
                         projection.assembler.inherited()
                         own = 0
-                    for event in _events(reader, line, ""):
+                    for event in events_of(reader, line, ""):
                         if own and known is not None:
                             inherit(event, place, known.turn_id)
                         else:
@@ -366,23 +336,15 @@ class Taker:
                 self.writer.flush()
                 projection.assembler.forget()
 
-    def _end(self, capture: Capture, projection: Projection, reader: Reader) -> None:
+    def end(self, capture: Capture, projection: Projection, reader: Reader) -> None:
+        """The end of a source that may go on: its last turns, and what to go on from."""
         projection.finish()
         self._note(capture, projection)
-        try:
-            resume = msgspec.msgpack.encode(
-                Resume(
-                    reader=msgspec.msgpack.encode(reader),
-                    lanes=projection.assembler.state(),
-                    kin=projection.kin,
-                    beside=sorted(projection.beside),
-                )
-            )
-        except (TypeError, ValueError, OverflowError, UnicodeEncodeError, RecursionError):
-            resume = None  # read from its beginning the next time
+        resume = _put_away(projection, reader)
         self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
 
-    def _resume(self, capture: Capture, form: Format) -> tuple[Reader, Resume] | None:
+    def resume(self, capture: Capture, form: Format) -> tuple[Reader, Resume] | None:
+        """How a source is gone on with; None: it is read from its beginning."""
         with self.writer.database.read() as tx:
             kept = tx.value("capture_resume", id=capture.id)
         if kept is None:
@@ -407,7 +369,8 @@ class Taker:
             return False
         return state[0] != OPEN or [place[0] for place in evidence.places(state[4])[:1]] != [capture.id]
 
-    def _projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
+    def projection(self, capture: Capture, form: Format, *, is_again: bool) -> Projection:
+        """A source on its way into the ledger."""
         projection = Projection(
             self.writer,
             capture,
@@ -426,7 +389,22 @@ class Taker:
             self.writer.add(PutProblem(capture.path, place, problem, capture.id, now))
 
 
-def _events(reader: Reader, data: bytes, name: str) -> Sequence[Event]:
+def _put_away(projection: Projection, reader: Reader) -> bytes | None:
+    """What to go on from; None: it is read from its beginning the next time."""
+    try:
+        return msgspec.msgpack.encode(
+            Resume(
+                reader=msgspec.msgpack.encode(reader),
+                lanes=projection.assembler.state(),
+                kin=projection.kin,
+                beside=sorted(projection.beside),
+            )
+        )
+    except (TypeError, ValueError, OverflowError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def events_of(reader: Reader, data: bytes, name: str) -> Sequence[Event]:
     """What a reader makes of a record; a bug in it costs (the rest of) this record only."""
     events: list[Event] = []
     try:

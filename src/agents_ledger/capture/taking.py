@@ -7,6 +7,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
 from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise, stamp
 from agents_ledger.capture.draft import label_for
@@ -50,6 +51,7 @@ class Taking:
         self._known = {} if known is None else known
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
+        self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
 
     def take_all(
         self,
@@ -204,9 +206,14 @@ class Taking:
         modified_ns = stamp(item.found)
         changed: Taken | None = None
         with copied(item.found.path) as connection:
-            groups = Groups(connection, form.tables())
-            for name in groups.names():
-                taken = self._take_group(item, f"{path}#{name}", framed(groups.rows(name)))
+            found = Groups(connection, form.tables())
+            stamps = found.stamps()
+            for name in found.names():
+                place, now = f"{path}#{name}", stamps.get(name, [])
+                if now and self._stamps.get(place) == now and place in self._known:
+                    continue
+                taken = self._take_group(item, place, framed(found.rows(name)))
+                self._stamps[place] = now
                 if taken is not None:
                     changed = taken
                     summary.bytes_read += taken.read_bytes
@@ -234,7 +241,7 @@ class Taking:
     def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
         blocks = list(_blocks(frames))
         known = self._known.get(path)
-        taken = self.taker.group(path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
+        taken = groups.keep(self.taker, path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
         if taken is not None:
             capture = self._known[path] = taken.capture
             if taken.is_new:
@@ -243,7 +250,7 @@ class Taking:
                 (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
                 for offset, length, row in unframed(blocks)
             )
-            self.taker.whole(capture, item.format, pieces)
+            groups.read(self.taker, taken, item.format, pieces)
         return taken
 
     def read_awaiting(self) -> None:

@@ -77,7 +77,11 @@ class Owned(Struct, frozen=True):
     key: str
     owner: str  # the column that names the group
     columns: tuple[str, ...]  # small ones; those that a database does not have are left out
-    data: str  # the column that holds the most: its bytes as they are, behind a line end
+    # the column that holds the most, or several of which a row fills one: its bytes as they are, behind a line end
+    data: tuple[str, ...]
+    # columns of which the greatest value, with the number of rows and the last key, shows that something has changed
+    stamp: tuple[str, ...] = ()
+    is_apart: bool = False  # what changes all the time: a group of its own, beside the one that it belongs to
 
 
 class Tables(Struct, frozen=True):
@@ -93,6 +97,10 @@ class Tables(Struct, frozen=True):
     clean: Callable[[str, str, bytes], bytes] = lambda _table, _key, value: value
     # tables whose rows say themselves to which group they belong
     owned: Mapping[str, Owned] = {}
+    # rows are added at the end of a group, as a rule: then only those are read
+    is_growing: bool = False
+    # the line of a file that a row stands for, where a program keeps in rows what it (or its kin) keeps in lines
+    line: Callable[[Row], bytes | None] | None = None
 
 
 class Format(Struct, frozen=True):

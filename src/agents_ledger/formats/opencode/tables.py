@@ -8,8 +8,8 @@ TABLES = Tables(
     columns={},
     group=lambda _table, _key: None,
     owned={  # what grows at its end comes first: the blocks of evidence before it stay the same
-        "part": Owned(key="id", owner="session_id", columns=("message_id", "session_id", *_TIMES), data="data"),
-        "message": Owned(key="id", owner="session_id", columns=("session_id", *_TIMES), data="data"),
+        "part": Owned(key="id", owner="session_id", columns=("message_id", "session_id", *_TIMES), data=("data",)),
+        "message": Owned(key="id", owner="session_id", columns=("session_id", *_TIMES), data=("data",)),
         "session": Owned(
             key="id",
             owner="id",
@@ -40,9 +40,9 @@ TABLES = Tables(
                 "time_compacting",
                 "time_archived",
             ),
-            data="summary_diffs",
+            data=("summary_diffs",),
         ),
-        "todo": Owned(key="position", owner="session_id", columns=("status", "priority", *_TIMES), data="content"),
+        "todo": Owned(key="position", owner="session_id", columns=("status", "priority", *_TIMES), data=("content",)),
     },
 )
 

@@ -25,6 +25,7 @@ def compacted(entry: Entry, where: Where) -> Iterator[Event]:
         first_kept=first,
         kept=() if first is None else None,
         tokens_before=number(entry.tokens_before),
+        tokens_after=number(entry.tokens_after),
         usage=usage_of(entry.usage),
         metadata=present(details=plain(entry.details), fromHook=entry.from_hook, cost=_cost(entry)),
         identity=digest("compaction", where["at"], summary),

@@ -5,12 +5,12 @@ followed over (labels, openclaw's pointers) is left out, and the entry behind it
 """
 
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from agents_ledger.formats.pi.given import short_id
 from agents_ledger.formats.pi.header import header
 from agents_ledger.model.writing import Fork, Line, Origin
 
@@ -150,4 +150,4 @@ def _current(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(fork: Fork, number: int) -> str:
-    return sha256(f"{fork.session}/{number}".encode()).hexdigest()[:8]
+    return short_id(fork.session, number)

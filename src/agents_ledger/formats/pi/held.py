@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from agents_ledger.formats.pi.database import line_in
 from agents_ledger.model.lines import values
 from agents_ledger.model.story import Held, Image, Text, Thinking
 
@@ -11,8 +12,9 @@ _APIS = {"anthropic-messages": "anthropic", "openai-responses": "openai", "opena
 
 
 def held(record: bytes) -> Held:
-    """The seals and pictures of one entry."""
-    entry = next((value for value in values(record) if isinstance(value, dict)), {})
+    """The seals and pictures of one entry: a line, or a row, in which it stands behind a line end."""
+    line = line_in(record) if b"\n" in record else record
+    entry = next((value for value in values(line or b"") if isinstance(value, dict)), {})
     message = entry.get("message")
     message = message if isinstance(message, dict) else entry
     content = message.get("content")

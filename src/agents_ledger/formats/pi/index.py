@@ -40,25 +40,39 @@ class Index(Struct):
             if not isinstance(entry, dict) or not word(entry.get("sessionId")):
                 yield Problem("bad-field", f"{str(key)[:80]}: no sessionId")
             else:
-                yield self._facts(key, entry, index)
+                parent = _session_of(entry.get("spawnedBy"), index)
+                yield facts_of(key, entry, origin=self.origin, persona=self.persona, parent=parent)
 
-    def _facts(self, key: str, entry: dict[str, Any], index: dict[str, Any]) -> Facts:
-        """One entry: what has a place of its own, and all of it as it is."""
-        fields = session_fields(entry)
-        if "parent_session" not in fields:
-            fields["parent_session"] = _session_of(entry.get("spawnedBy"), index)
-        key_word, parsed = word(key), parse(key)
-        return Facts(
-            session=entry["sessionId"],
-            origin=self.origin,
-            persona=agent_of(key) or parsed.persona or self.persona,
-            channel=_channel(entry) or parsed.channel,
-            routing_key=key_word,
-            aliases=(key_word,) if key_word else (),
-            title=word(entry.get("label")) or word(entry.get("displayName")) or word(entry.get("subject")),
-            extra={"session_key": key, "entry": entry},
-            **fields,
-        )
+
+def facts_of(
+    key: str, entry: dict[str, Any], *, origin: str | None, persona: str | None, parent: str | None, **more: Any
+) -> Facts:
+    """One entry: what has a place of its own, and all of it as it is; what is known beside it comes in `more`."""
+    key_word, parsed = word(key), parse(key)
+    extra = {"session_key": key, "entry": entry, **more.pop("extra", {})}
+    told = {name: value for name, value in more.items() if value is not None}
+    return Facts(
+        session=entry["sessionId"],
+        origin=origin,
+        persona=agent_of(key) or parsed.persona or persona,
+        channel=_channel(entry) or parsed.channel,
+        routing_key=key_word,
+        aliases=_names(key_word, origin) if key_word else (),
+        title=_title(key, entry),
+        extra=extra,
+        **{"parent_session": parent, **told, **session_fields(entry)},
+    )
+
+
+def _title(key: str, entry: dict[str, Any]) -> str | None:
+    """What people call it; a name that only repeats the key is none."""
+    named = (word(entry.get(name)) for name in ("label", "displayName", "subject"))
+    return next((name for name in named if name and not key.endswith(name)), None)
+
+
+def _names(key: str, origin: str | None) -> tuple[str, ...]:
+    """What a session is called besides: its key; a subagent's also as the call that started it names it."""
+    return (key, f"{origin}:{key}") if origin is not None and ":subagent:" in key else (key,)
 
 
 def _values(record: bytes) -> Iterator[Any]:

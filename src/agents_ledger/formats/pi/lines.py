@@ -85,6 +85,7 @@ class Entry(Struct, rename="camel"):
     first_kept_entry_id: Any = None
     first_kept_entry_index: Any = None
     tokens_before: Any = None
+    tokens_after: Any = None
     details: Raw = Raw()
     from_hook: Any = None
     from_id: Any = None

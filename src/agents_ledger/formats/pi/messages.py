@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+from msgspec.structs import replace
+
 from agents_ledger.formats.pi import nexus
 from agents_ledger.formats.pi.content import Parts, parts_of, result_of, text_of
 from agents_ledger.formats.pi.fields import digest, moment, number, plain, present, usage_key, usage_of, word
@@ -10,6 +12,7 @@ from agents_ledger.formats.pi.lines import Block, Content, Entry, Message
 from agents_ledger.model.steps import AFTER_LAST, Answered, Event, Problem, Said, Spent
 
 _SHOWN = 500  # of a tool's result that is an error, as the call's error
+_SPAWN = "sessions_spawn"  # the tool of openclaw (and clawdbot) that starts a subagent
 _CALL_IDS = ("toolCallId", "toolUseId", "tool_call_id", "id")
 
 
@@ -92,7 +95,8 @@ def returned(entry: Entry, message: Message, where: Where) -> Iterator[Event]:
         remarks = present(toolName=word(message.tool_name), isError=failed)
         yield Said(**where, role="tool", content=parts.content, blocks=parts.blocks, metadata=remarks)
     else:
-        yield _answered(where, call, result_of(message.content), failed=failed, text=text_of(message.content))
+        answer = _answered(where, call, result_of(message.content), failed=failed, text=text_of(message.content))
+        yield answer if message.tool_name != _SPAWN else replace(answer, spawned=_spawned(message))
     usage = usage_of(message.usage)  # a tool that asked a model itself (0.8x)
     if usage:
         key = usage_key(usage, where["at"], "toolResult", call)
@@ -189,6 +193,13 @@ def _answered(where: Where, call: str, result: Any, *, failed: bool, text: str |
     shown = text if text is not None else result if isinstance(result, str) else ""
     shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
     return Answered(**where, call=call, result=result, error=shown or "failed", status="failed")
+
+
+def _spawned(message: Message) -> str | None:
+    """The session key of the subagent that a call has started."""
+    details = plain(message.details)
+    is_accepted = isinstance(details, dict) and details.get("status") == "accepted"
+    return word(details.get("childSessionKey")) if is_accepted else None
 
 
 def _failure(message: Message) -> str | None:

@@ -19,7 +19,9 @@ _NOT_OURS = re.compile(r"\.trajectory\.jsonl|\.lock$|\.tmp$|\.trajectory-path\.j
 _HOMES = re.compile(r"/\.(pi|clawdbot|moltbot|openclaw)(?:-[^/]*)?/")
 _NEXUS = re.compile(r"/nexus/state/sessions/")
 _NAMED = re.compile(r"/(clawdbot|moltbot|openclaw)[^/]*/(?:.*/)?(?:sessions|session-sqlite-import-archive)/")
-_AGENT = re.compile(r"/agents/(?P<agent>[^/]+)/(?:sessions|session-sqlite-import-archive)/(?:cold/)?[^/]+$")
+_AGENT = re.compile(r"/agents/(?P<agent>[^/]+)/(?:agent|sessions|session-sqlite-import-archive)/(?:cold/)?[^/]+$")
+_DATABASE = re.compile(r"/openclaw-agent\.sqlite$")
+_MARKER = re.compile(r"sqlite:[^:]+:(?P<id>[^:]+):.+")  # what openclaw names a session in a database by
 
 
 class Name(Struct, frozen=True):
@@ -66,6 +68,23 @@ def is_old_index(path: str) -> bool:
     """Whether it is called like an index that was put aside."""
     match = _INDEX.fullmatch(_slashes(path).rsplit("/", 1)[-1])
     return match is not None and match["old"] is not None
+
+
+def is_database(path: str) -> bool:
+    """Whether a file is called like openclaw's database of sessions."""
+    return _DATABASE.search(_slashes(path)) is not None
+
+
+def marked(reference: str) -> str | None:
+    """The session that openclaw refers to in its database, by its word for that."""
+    match = _MARKER.fullmatch(reference)
+    return match["id"] if match else None
+
+
+def marker(path: str) -> str:
+    """The same the other way round, of a session that was read there; any other path as it is."""
+    database, _, session = path.rpartition("#")
+    return f"sqlite:{persona_of(database) or 'main'}:{session}:{database}" if is_database(database) else path
 
 
 def is_other(path: str) -> bool:

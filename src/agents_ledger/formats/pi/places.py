@@ -9,7 +9,10 @@ _TRANSCRIPT = (
 )
 _FILE = rf"(?:{_TRANSCRIPT}|(?:[^/]+\.)?sessions\.json(?:\.bak\.\d+|\.imported-\d+)?)"
 _ANYWHERE = rf"(?:[^/]+/)*{_FILE}"
-_STATE = rf"(?:agents/[^/]+/(?:sessions|session-sqlite-import-archive)|sessions)/(?:[^/]+/)*{_FILE}"
+_STATE = (
+    rf"(?:agents/[^/]+/(?:sessions|session-sqlite-import-archive)|sessions)/(?:[^/]+/)*{_FILE}"
+    r"|^agents/[^/]+/agent/openclaw-agent\.sqlite$"
+)
 _STATE_VARIABLES = ("CLAWDBOT_STATE_DIR", "MOLTBOT_STATE_DIR", "OPENCLAW_STATE_DIR")
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from agents_ledger.formats.pi.fields import object_of
-from agents_ledger.formats.pi.names import is_index, is_old_index, is_other, name_of, origin_of
+from agents_ledger.formats.pi.names import is_database, is_index, is_old_index, is_other, name_of, origin_of
 from agents_ledger.model.formats import Kind
 
 _LINES = 20  # a transcript may begin with broken lines
@@ -26,6 +26,9 @@ _ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "hookMes
 _CUT = re.compile(rb'\s*\{\s*"type"\s*:\s*"message"\s*,\s*"id"\s*:\s*"[^"]*"\s*,\s*"parentId"\s*:')
 _SESSION_ID = re.compile(rb"""["']?sessionId["']?\s*:\s*["']""")
 _SESSION_KEY = re.compile(rb"""\s*\{\s*["'](?:agent:|cron:|hook:|subagent:|acp:|global["'])""")
+_SQLITE = b"SQLite format 3\0"
+_EVENTS = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?transcript_events \(\s*session_id TEXT NOT NULL,\s*seq INTEGER")
+_COLD = re.compile(rb'\{"kind":"header","version":\d+,"sessionId":"')
 _ORDERS = {"archive": 30, "checkpoint": 40, "transcript": 50}
 
 
@@ -33,6 +36,11 @@ def recognise(path: str, head: bytes) -> Kind | None:
     """What the file is, if it is ours."""
     if is_other(path):
         return None
+    if head.startswith(_SQLITE):
+        is_ours = is_database(path) or _EVENTS.search(head) is not None
+        return Kind("database", "database", score=90, order=60) if is_ours else None
+    if _COLD.match(head):
+        return Kind("cold", "lines", score=95, order=_ORDERS["archive"])
     score = _index_score(path, head)
     if score:
         return Kind("index", "document", score=score, order=65 if is_old_index(path) else 70)

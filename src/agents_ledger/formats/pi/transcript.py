@@ -13,6 +13,7 @@ from agents_ledger.formats.pi.entries import CUT
 from agents_ledger.formats.pi.fields import moment, plain, usage_key, usage_of, word
 from agents_ledger.formats.pi.lines import Entry, Message, entries
 from agents_ledger.formats.pi.messages import Where, after
+from agents_ledger.formats.pi.names import marked
 from agents_ledger.model.steps import AFTER_LAST, Event, Facts, Moved, Noted, Problem, Said, Spent
 from agents_ledger.model.texts import storable
 
@@ -79,10 +80,12 @@ class Transcript(Struct):
         if found and found != self.session:
             fields["aliases"] = (found,)
         self.headed, self.header_id = True, found or self.header_id
+        path = word(header.get("parentSession")) or word(header.get("branchedFrom"))
+        if path is not None and (session := marked(path)):
+            fields, path = {"forked_from": session, **fields}, None
         self.forked_id = fields.get("forked_from")
         if "parent_session" in fields or header.get("isSubagent") is True:
             self.subagent = self.session
-        path = word(header.get("parentSession")) or word(header.get("branchedFrom"))
         extra = {key: value for key, value in header.items() if key not in _HEADER}
         yield self._facts(**fields, forked_path=path, extra=extra or None)
         model = word(header.get("modelId")) or word(header.get("model"))

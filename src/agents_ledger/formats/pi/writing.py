@@ -1,14 +1,17 @@
 """Any story as a transcript that pi and openclaw resume."""
 
-from collections.abc import Iterator, Mapping
-from hashlib import sha256
+import re
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
+from shlex import quote
 from typing import Any
 
 import msgspec
 
 from agents_ledger.formats.pi.copying import again
+from agents_ledger.formats.pi.given import long_id, short_id
 from agents_ledger.formats.pi.header import header
+from agents_ledger.formats.pi.names import persona_of
 from agents_ledger.model.ids import uuid7
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Call, Entry, Image, Result, Story, Text, Thinking
@@ -23,13 +26,15 @@ _MODELS = {
     "claude-code": ("anthropic-messages", "anthropic"),
     "codex": ("openai-responses", "openai"),
 }
+_MAIN = "main"
+_AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ANY = "any"  # pi keeps every seal, and shows it to nobody but its own model
 
 
-def anew_for(agent: str, story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
+def anew_for(agent: str, own_id: Callable[[str, int], str], story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     """The entries: what a compaction kept stands before it, as pi has it."""
     yield header(fork, _VERSION)
-    tree = _Tree(fork)
+    tree = _Tree(fork, own_id)
     summary = story.summary
     entries = retold(story, agent, _ANY, losses)
     first = list(_until_answer(entries))
@@ -55,8 +60,9 @@ def _until_answer(entries: Iterator[Entry]) -> Iterator[Entry]:
 class _Tree:
     """Entries one after the other; their ids follow from the session's."""
 
-    def __init__(self, fork: Fork) -> None:
+    def __init__(self, fork: Fork, own_id: Callable[[str, int], str]) -> None:
         self._session = fork.session
+        self._own_id = own_id
         self._first: str | None = None
         self._last: str | None = None
         self._count = 0
@@ -84,7 +90,7 @@ class _Tree:
         return Line(msgspec.json.encode(value), name, turn_id)
 
     def _name(self) -> str:
-        return sha256(f"{self._session}/{self._count}".encode()).hexdigest()[:8]
+        return self._own_id(self._session, self._count)
 
 
 def _messages(entry: Entry, story: Story) -> Iterator[dict[str, Any]]:
@@ -155,7 +161,20 @@ def _pi_place(environ: Mapping[str, str], home: str) -> str:
 
 def _openclaw_place(environ: Mapping[str, str], home: str) -> str:
     state = environ.get("OPENCLAW_STATE_DIR") or f"{home}/.openclaw"
-    return _at_home(f"{state}/agents/main/sessions", home)
+    return _at_home(f"{state}/agents", home)
+
+
+def _openclaw_agent(fork: Fork) -> str:
+    """Whose session it is, of several agents that one openclaw may have."""
+    return fork.persona if fork.persona and _AGENT_ID.fullmatch(fork.persona) else _MAIN
+
+
+def _openclaw_resume(session: str, file: str) -> tuple[str, ...]:
+    """Since 2026.7.2 it takes a file into its database first; unasked, it would begin with nothing."""
+    agent = persona_of(file) or _MAIN
+    taken, asked = ("", "") if agent == _MAIN else (f" --session-sqlite-agent {agent}", f" --agent {agent}")
+    import_it = f"openclaw doctor --session-sqlite import{taken}"
+    return ("sh", "-c", f"{import_it} && openclaw agent{asked} --session-id {quote(session)}")
 
 
 def _at_home(folder: str, home: str) -> str:
@@ -163,17 +182,17 @@ def _at_home(folder: str, home: str) -> str:
 
 
 def _pi(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
-    return anew_for("pi", story, fork, losses)
+    return anew_for("pi", short_id, story, fork, losses)
 
 
 def _openclaw(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
-    return anew_for("openclaw", story, fork, losses)
+    return anew_for("openclaw", long_id, story, fork, losses)
 
 
 def _openclaw_listed(fork: Fork, file: str) -> tuple[str, dict[str, Any]]:
     """What is not in its list is archived by openclaw (2026.9.6) as recovered, and never resumed."""
     entry = {"sessionId": fork.session, "updatedAt": fork.at, "sessionFile": file}
-    return f"agent:main:explicit:{fork.session}", entry
+    return f"agent:{_openclaw_agent(fork)}:explicit:{fork.session}", entry
 
 
 PI = Native(
@@ -188,11 +207,12 @@ PI = Native(
 OPENCLAW = Native(
     program="openclaw",
     new_session=uuid7,
-    file=lambda fork: f"{fork.session}.jsonl",
+    file=lambda fork: f"{_openclaw_agent(fork)}/sessions/{fork.session}.jsonl",
     place=_openclaw_place,
     again=again,
     anew=_openclaw,
-    resume=lambda session, _file: ("openclaw", "agent", "--session-id", session),
+    resume=_openclaw_resume,
+    reopen=lambda session: ("openclaw", "agent", "--session-id", session),
     listed=_openclaw_listed,
 )
 

@@ -228,7 +228,7 @@ ON CONFLICT (session_label, capture_id) DO NOTHING;
 
 -- name: unlinked_children
 -- Sessions that name their parent and are not linked with it, or not with its call.
-SELECT d.session_label, s.origin, d.parent_session, d.parent_call, d.task, d.task_status, s.parent_session_label,
+SELECT d.session_label, s.origin, d.parent_session, d.parent_call, d.task, d.routing_key, s.parent_session_label,
     s.spawn_tool_call_id
 FROM session_details d JOIN sessions s ON s.label = d.session_label
 WHERE d.parent_session IS NOT NULL AND (s.parent_session_label IS NULL OR s.spawn_tool_call_id IS NULL)
