@@ -42,8 +42,8 @@ def test_pages_give_every_turn_once_newest_first_also_shared_ones(ledger: Ledger
     assert [moment.started_at - NOON for moment in between] == [7, 6, 5]
 
 
-def test_turns_that_their_source_took_back_are_not_shown(ledger: Ledger, tmp_path: Path) -> None:
-    source = copy(GOLDEN / "claude-code" / "cli-fork" / "source", tmp_path / "source")
+def test_turns_that_their_source_took_back_or_tells_otherwise_are_not_shown(ledger: Ledger, tmp_path: Path) -> None:
+    source = copy(GOLDEN / "pi" / "fork-with-dangling-parent" / "source", tmp_path / "source")
     files = [path for path in files_below(source) if is_lines(path)]
     whole = {path: path.read_bytes() for path in files}
     for path in files:
@@ -53,10 +53,13 @@ def test_turns_that_their_source_took_back_are_not_shown(ledger: Ledger, tmp_pat
             write(path, piece, tick)
             sync(ledger, path)
     taken_back = rows(ledger, f"SELECT id FROM turns WHERE error = '{RETRACTED}'")  # noqa: S608 - ours
+    superseded = rows(ledger, "SELECT turn_id AS id FROM superseded")
     assert taken_back
+    assert superseded
+    gone = {row["id"] for row in [*taken_back, *superseded]}
     shown = {moment.id for moment in pages(ledger, Filters(), 3)}
-    assert len(shown) == ledger.counts()["turns"] - len(taken_back)
-    assert not shown & {row["id"] for row in taken_back}
+    assert len(shown) == ledger.counts()["turns"] - len(gone)
+    assert not shown & gone
 
 
 def test_turns_come_as_they_are_committed_and_again_when_they_change(ledger: Ledger) -> None:

@@ -6,12 +6,12 @@ from pathlib import PurePath
 import msgspec
 
 from agents_ledger.capture.assemble import Assembler
-from agents_ledger.capture.comparing import is_beginning, knows_more
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.lanes import ROOT
-from agents_ledger.capture.operations import Alias, LookBack, Point, Remember, Retract, RetractOne
+from agents_ledger.capture.operations import Alias, LookBack, Point, Remember, Retract
 from agents_ledger.capture.reopening import reopened
+from agents_ledger.capture.settling import Settling
 from agents_ledger.capture.summing_up import place_summary
 from agents_ledger.capture.writer import Pending, Writer, step_key
 from agents_ledger.ledger import captured, written
@@ -19,15 +19,12 @@ from agents_ledger.ledger.build import Prepared
 from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import places
-from agents_ledger.ledger.records import said_digest
 from agents_ledger.ledger.sealing import OPEN
 from agents_ledger.model import ids
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
 
-_COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
-_VARIANTS = 50
 _BASES = 100  # forks of forks of forks …
 ReadCapture = Callable[[Capture, int | None], Iterable[tuple[Event, str]]]
 
@@ -59,7 +56,7 @@ class Projection:
         self.kin = Kin()
         self._ensured: set[str] = set()
         self._aliases: dict[str, str] = {}
-        self._variants: dict[str, int] = {}  # turns that begin as one of another source does and go on otherwise
+        self._settling = Settling(self, is_again=is_again)
         self.beside: set[int] = set()  # the sources of those turns, where it ends with one
 
     def finish(self) -> None:
@@ -72,14 +69,14 @@ class Projection:
             if spot is not ROOT and lane.count + len(self._seen):
                 head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
                 self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
-                if head in self._variants:
-                    self.beside.add(self._variants[head])
+                if head in self._settling.variants:
+                    self.beside.add(self._settling.variants[head])
         if self._is_again:
-            self.writer.add(Retract(self.capture.id, self._owners(), frozenset(self._seen)))
+            self.writer.add(Retract(self.capture.id, self.owners(), frozenset(self._seen)))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
             labels = frozenset(map(self.label, self.assembler.lanes))
-            seen = frozenset(self._seen | self._variants.keys())
-            self.writer.add(LookBack(labels, self._owners(), seen, self.writer.in_doubt))
+            seen = frozenset(self._seen | self._settling.variants.keys())
+            self.writer.add(LookBack(labels, self.owners(), seen, self.writer.in_doubt))
         for label, details in self._details.items():
             self.writer.add(Remember(label, details))
         for alias, label in self._aliases.items():
@@ -130,9 +127,7 @@ class Projection:
         if pending is not None:
             is_final = pending.is_final
         given = self.writer.prepare(draft.turn(LabelOf(self.origin)))
-        self._variants[draft.id] = self._source_of(turn_id)
-        if self.writer.state(draft.id) is None and self._variants[draft.id] not in self._owners():
-            self._doubt(turn_id)
+        self._settling.note_variant(draft.id, turn_id)
         for call in given.record.calls:
             call.spawned_session_label = None  # the subagent belongs to the whole turn
         self._put(given, parent_id, is_final=is_final, label=label)
@@ -162,11 +157,11 @@ class Projection:
     def store(self, draft: Draft, *, is_final: bool) -> None:
         """A turn as far as it was read."""
         label = self._ensure(draft.session, draft.started_at)
-        self._complete(draft)
+        self._settling.complete(draft)
         parent_id = None if draft.parent is None else id_of(draft.parent)
         if draft.compaction is not None and not (draft.was_open and draft.compaction_given is not None):
             place_summary(draft, draft.compaction, parent_id, self.writer, self._kept(draft, draft.compaction))
-        given = self._settled(draft, label, is_final=is_final)
+        given = self._settling.settled(draft, label, is_final=is_final)
         self._seen.add(draft.id)
         if given is not None:
             self._put(given, parent_id, is_final=is_final, label=label)
@@ -247,131 +242,6 @@ class Projection:
             elif isinstance(event, Step):
                 yield msgspec.structs.replace(event, session=base.session), place
 
-    def _settled(self, draft: Draft, label: str, *, is_final: bool) -> Prepared | None:
-        """The turn to write, under an id that is its own; None if it is in the ledger as it is."""
-        first = draft.id
-        given = self._given(draft)
-        if draft.was_open and self._is_among_others(draft, given, first):
-            self.writer.add(RetractOne(first))
-            return None
-        for count in range(_VARIANTS):
-            fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
-            if fate is not None:
-                if count:
-                    self._variants[draft.id] = self._source_of(first)
-                    if fate and self.writer.state(draft.id) is None:
-                        self._doubt(first)
-                return given if fate else None
-            if not count and self._is_among_others(draft, given, first):
-                return None
-            # the same beginning, but it went on otherwise: a fork inside the turn, or a turn that was sealed too soon
-            if not count and self._was_ours(first, label):
-                self.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
-            said = "" if count < _COUNTED else said_digest(given.record).hex()
-            draft.id = ids.derived(draft.started_at, first, label, f"{count}{said}")
-            given = self._given(draft)
-        draft.id = first
-        self.problem(Problem("changed-step", f"{draft.native_id}: one way to go on too many"), draft.evidence or "")
-        return None
-
-    def _complete(self, draft: Draft) -> None:
-        """What another copy of an open turn knew about its settings is not forgotten."""
-        if draft.was_open:
-            return
-        pending = self.writer.turns.get(draft.id)
-        state = self.writer.state(draft.id) if pending is None else (None if pending.is_final else OPEN,)
-        if state is not None and state[0] == OPEN:
-            known = reopened(self.writer.record(draft.id), draft.session, {}).settings
-            fields = {name: getattr(known, name) for name in known.__struct_fields__}
-            told = {name: getattr(draft.settings, name) for name in known.__struct_fields__}
-            merged = {name: fields[name] if value is None else value for name, value in told.items()}
-            draft.settings = msgspec.structs.replace(draft.settings, **merged)
-
-    def _given(self, draft: Draft) -> Prepared:
-        return self.writer.prepare(draft.turn(LabelOf(self.origin_of(draft.session))))
-
-    def _is_among_others(self, draft: Draft, given: Prepared, own: str) -> bool:
-        """Whether another turn that has the same first step says the same: then it is this one."""
-        said = said_digest(given.record)
-        for turn_id in self._others(draft)[:_VARIANTS]:
-            if turn_id != own and said_digest(self.writer.record(turn_id)) == said:
-                draft.id = turn_id
-                return True
-        return False
-
-    def _others(self, draft: Draft) -> list[str]:
-        origin = self.origin_of(draft.session)
-        names = dict.fromkeys(name for name in (draft.identity, draft.native_id) if name)
-        keys = [step_key(origin, scope, name) for name in names for scope in self.scopes(draft.session)]
-        return list(dict.fromkeys(turn_id for key in keys for turn_id, _ in self.writer.steps(key)))
-
-    def _fate(self, draft: Draft, given: Prepared, label: str) -> bool | None:
-        """Whether a turn is to be written; None if its id is taken by other content."""
-        pending = self.writer.turns.get(draft.id)
-        state = self.writer.state(draft.id)
-        if pending is not None:
-            return self._fate_beside(pending, draft, given, label)
-        if state is None:
-            return True
-        kept = self.writer.record(draft.id)
-        if state[0] == OPEN and self._is_ours(state[4], label):
-            return not self._tells_more(kept, draft)
-        if said_digest(kept) == said_digest(given.record):
-            if knows_more(given.record, kept) or kept.turn.parent_turn_id != _parent_id(draft):
-                self._doubt(draft.id)
-            return state[0] == OPEN and self._is_again
-        if state[0] == OPEN and len(draft.messages) > len(kept.messages):
-            # a copy that stops inside the turn came first: it is read again, now that more is known
-            self.writer.to_read_again.update(place[0] for place in places(state[4])[:1])
-            return True
-        return None
-
-    def _fate_beside(self, pending: Pending, draft: Draft, given: Prepared, label: str) -> bool | None:
-        """The same, where the turn with this id is about to be written."""
-        if not pending.is_final and pending.label == label:
-            return not self._tells_more(pending.given.record, draft)
-        return False if said_digest(pending.given.record) == said_digest(given.record) else None
-
-    def _doubt(self, turn_id: str) -> None:
-        """This source and the one that a turn was read from were perhaps not read in the best order."""
-        self.writer.in_doubt.add((self.capture.id, self._source_of(turn_id)))
-
-    def _source_of(self, turn_id: str) -> int:
-        """The source that a turn was read from; this one, if that is not known."""
-        where = places(self.writer.record(turn_id).turn.evidence)
-        return where[0][0] if where else self.capture.id
-
-    def _is_behind(self, draft: Draft, given: Prepared) -> bool:
-        """Whether a source ends inside a turn that a copy of it has told further: it was read before it had grown.
-
-        A fork that says what it is a fork of was cut there on purpose.
-        """
-        if draft.was_open or draft.session in self.kin.relatives or self.capture.shape != "lines":
-            return False
-        if draft.id not in self.writer.turns and self.writer.state(draft.id) is None:
-            return False
-        kept = self.writer.record(draft.id)
-        by_others = any(place[0] != self.capture.id for place in places(kept.turn.evidence)[:1])
-        return by_others and is_beginning(given.record, kept)
-
-    def _tells_more(self, kept: Record, draft: Draft) -> bool:
-        """Whether another source of the same session has more of an open turn (an older copy is read after it)."""
-        where = places(kept.turn.evidence)
-        is_own = bool(where) and where[0][0] in self._owners()
-        return not is_own and len(kept.messages) > len(draft.messages)
-
-    def _was_ours(self, turn_id: str, label: str) -> bool:
-        state = self.writer.state(turn_id)
-        return state is not None and self._is_ours(state[4], label)
-
-    def _is_ours(self, evidence: str | None, label: str) -> bool:
-        where = places(evidence)
-        if not where:
-            return False
-        if where[0][0] == self.capture.id:
-            return True
-        return label in {row[0] for row in self.writer.seen().rows("sessions_of_capture", capture_id=where[0][0])}
-
     def _put(self, given: Prepared, parent_id: str | None, *, is_final: bool, label: str) -> None:
         self.writer.turns[given.record.turn.id] = Pending(given, parent_id, is_final, label)
         given.record.turn.session_label = label
@@ -401,7 +271,7 @@ class Projection:
     def _point(self, session: str, turn_id: str, at: int, reason: str, *, by: int | None = None) -> None:
         self.writer.add(Point(self.label(session), turn_id, at, reason, by))
 
-    def _owners(self) -> frozenset[int]:
+    def owners(self) -> frozenset[int]:
         """The captures that are read together with this one."""
         return frozenset({self.capture.id, *self.read_with})
 
@@ -434,7 +304,7 @@ class Projection:
             return True
         state = self.writer.state(turn_id)
         where = places(state[4]) if state is not None else []
-        return not (where and where[0][0] in self._owners() and state is not None and state[0] == OPEN)
+        return not (where and where[0][0] in self.owners() and state is not None and state[0] == OPEN)
 
     def _nearest(self, session: str, found: list[tuple[str, int]]) -> tuple[str, int]:
         """Of several turns with the same step, the one of this session."""
@@ -452,10 +322,6 @@ class Projection:
             if label in {each[0] for each in self.writer.seen().rows("sessions_of_capture", capture_id=found_in)}:
                 return row
         return found[0]
-
-
-def _parent_id(draft: Draft) -> str | None:
-    return None if draft.parent is None else id_of(draft.parent)
 
 
 def _is_question(record: Record) -> bool:
