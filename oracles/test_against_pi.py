@@ -206,6 +206,7 @@ def folders() -> list[Path]:
     return [*sorted(GOLDEN.glob("pi/*/source")), *fixtures]
 
 
+_MIGRATED = "9cbca061-c524-402d-bfd8-46ba9a0d484a"
 # Sessions of more than one file: a transcript and its archives, or one that was imported and goes on elsewhere.
 SEVERAL_FILES = {
     "S1.jsonl.bak.2026-11-15T18-33-50.974Z": "with the emptied file",
@@ -213,6 +214,7 @@ SEVERAL_FILES = {
     "019ca8db-3ff8-72d1-8f6b-9eeb2fdd14e9.jsonl": "cut by our store: with its archive",
     "019ca8db-3ff8-72d1-8f6b-9eeb2fdd14e9.jsonl.bak.2026-03-01T10-06-48.000Z": "with the file that was cut",
     "old-1.jsonl.reset.2026-03-03T08-00-00.000Z": "with its checkpoint",
+    f"agent_main_explicit_{_MIGRATED}.{_MIGRATED}.jsonl.imported-1794833889562": "went on in openclaw's database",
     "old-1.checkpoint.5f0e8a52-7f9e-4c27-9c34-7f2a3c7d9b11.jsonl": "with the file that it was copied from",
 }
 
