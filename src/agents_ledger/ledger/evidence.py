@@ -1,9 +1,7 @@
 """Evidence: the bytes of sources, kept in packed blocks, addressed by their content."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,9 +9,6 @@ from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.model import zstd
 from agents_ledger.model.captures import PACKED
 from agents_ledger.store import Tx
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _UNPACKED = 4  # blocks at a time
 BLOCK_BYTES = 512 * 1024
@@ -83,24 +78,15 @@ def read(tx: Tx, capture_id: int, start: int = 0) -> Iterator[bytes]:
 def read_parts(tx: Tx, capture_id: int, checked: int) -> Iterator[tuple[int, bytes]]:
     """The same in smaller parts, each with how many blocks are known to be sound by then: at first `checked` of them.
 
-    Another thread checks a block while the one before it is being used. Parts are small because the memory of large
-    ones goes back to the system each time: that costs more than unpacking.
+    Parts are small because the memory of large ones goes back to the system each time: that costs more than unpacking.
+    No other thread helps: each time it takes over, it waits for the interpreter, which may cost more than checking.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads `logging`: too much for a short command
-
-    found = tx.rows("blocks_of", capture_id=capture_id)
-    for number, (_idx, block_id, _digest, _size) in enumerate(found[:checked], 1):
-        yield from ((number, part) for part in _parts(_packed(tx, capture_id, block_id)[0]))
-    with ThreadPoolExecutor(1) as pool:
-        ahead: deque[tuple[list[bytes], Future[None]]] = deque()
-        for number, (_idx, block_id, _digest, _size) in enumerate(found[checked:], checked):
-            packed, size, digest = _packed(tx, capture_id, block_id)
-            parts = list(_parts(packed))
-            ahead.append((parts, pool.submit(_check, parts, size, digest)))
-            if len(ahead) > 1:
-                yield from ((number, part) for part in _sound(*ahead.popleft()))
-        for parts, check in ahead:
-            yield from ((len(found), part) for part in _sound(parts, check))
+    for number, (_idx, block_id, _digest, _size) in enumerate(tx.rows("blocks_of", capture_id=capture_id), 1):
+        packed, size, digest = _packed(tx, capture_id, block_id)
+        parts = list(_parts(packed))
+        if number > checked:
+            _check(parts, size, digest)
+        yield from ((number, part) for part in parts)
 
 
 def _parts(packed: bytes) -> Iterator[bytes]:
@@ -110,11 +96,6 @@ def _parts(packed: bytes) -> Iterator[bytes]:
     while part:
         yield part
         part = b"" if decompressor.eof else decompressor.decompress(b"", _PART_BYTES)
-
-
-def _sound(parts: list[bytes], check: "Future[None]") -> list[bytes]:
-    check.result()
-    return parts
 
 
 def _packed(tx: Tx, capture_id: int, block_id: int) -> tuple[bytes, int, bytes]:

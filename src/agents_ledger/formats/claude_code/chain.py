@@ -100,9 +100,10 @@ class Chain:
             at = numbers.get(run.first.follows)
             if at is None and run.first.parent_uuid is not None and run is not self.runs[0]:
                 return None  # a line between is broken, and Claude Code does not read it: the ledger knows more
-        for number, name in enumerate(self.names):
-            if name is None:
-                choice.lines[number] = 0
+        if None in self.names:
+            for number, name in enumerate(self.names):
+                if name is None:
+                    choice.lines[number] = 0
         return choice
 
 
