@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents_ledger.model.queries import KEYS, Condition, Query, Term, parse, spoken
-from agents_ledger.model.tokens import special_words, tokens
+from agents_ledger.model.tokens import is_special, is_unspaced, special_words, tokens
 
 _PIECES = st.one_of(
     st.text(max_size=12),
@@ -79,3 +79,16 @@ def test_scripts_without_spaces_and_emoji_have_words() -> None:
     assert tokens("snake_case🚀 Über") == ["snake", "case", "u1f680", "über"]
     assert special_words("done ✅ and ✅ 🚀") == "u2705 u1f680"
     assert special_words("用 docker 部署") == "u7528 docker u90e8 u7f72"
+
+
+@given(_TEXTS)
+def test_a_text_is_special_if_one_of_its_characters_is(text: str) -> None:
+    assert is_special(text) == any(map(is_special, text))
+    assert is_unspaced(text) == any(map(is_unspaced, text))
+
+
+def test_typography_and_lone_surrogates_are_not_special() -> None:
+    assert not any(map(is_special, ("an “arrow” →", "Straße", "\ud800 x")))
+    assert is_special("x" * 100_000 + "数")
+    assert is_special("→ 🚀")
+    assert not is_unspaced("→ 🚀")

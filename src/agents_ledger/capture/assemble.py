@@ -106,6 +106,11 @@ class Assembler:
         opened = {id(lane.open) for lane in self.lanes.values()}
         self._where = {key: spot for key, spot in self._where.items() if spot is ROOT or id(spot.turn) in opened}
 
+    def let_go(self) -> None:
+        """The source is read: nothing of it is held in memory until Python looks for circles."""
+        self.lanes.clear()
+        self._where.clear()
+
     def state(self) -> list[LaneState]:
         """What to go on from."""
         return [_state(lane) for lane in self.lanes.values()]

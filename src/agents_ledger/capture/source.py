@@ -119,6 +119,7 @@ class Taker:
         self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
         for owner in owners:
             self.writer.add(WasRead(owner))
+        projection.assembler.let_go()
 
     def put(self, capture: Capture) -> None:
         """Keeps what is known about a capture."""
@@ -342,6 +343,7 @@ class Taker:
         self._note(capture, projection)
         resume = _put_away(projection, reader)
         self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
+        projection.assembler.let_go()
 
     def resume(self, capture: Capture, form: Format) -> tuple[Reader, Resume] | None:
         """How a source is gone on with; None: it is read from its beginning."""

@@ -96,7 +96,7 @@ def freshen(opened: Door, ledger: Ledger) -> Summary:
 def _collect_seldom() -> None:
     """Lets Python look for dead circles less often: reading makes millions of objects and hardly a circle."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(200_000, 20, 50)
 
 
 def _first_round(opened: Door, worker: Sync, asked: Asked, *, or_samples: bool, verbose: bool) -> None:

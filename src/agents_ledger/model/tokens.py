@@ -17,6 +17,7 @@ _UNSPACED = (
 )
 _EMOJI = "\u231a\u231b\u2600-\u27bf\u2b50\u2b55\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 _WORD = re.compile("[a-z0-9]+")
+_ASCII = bytes(range(128))
 # compiled when first met (these take as long as the rest of a short command): most texts are ASCII
 _SINGLE = f"[{_UNSPACED}{_EMOJI}]"
 _SCRIPT = f"[{_UNSPACED}]"
@@ -33,24 +34,18 @@ def tokens(text: str) -> list[str]:
 
 
 def is_special(text: str) -> bool:
-    """Whether there is something in a text that the databases' own words do not cover. Quick for Latin-1."""
-    return not _is_latin(text) and re.search(_SINGLE, text) is not None
+    """Whether there is something in a text that the databases' own words do not cover. Quick for most texts."""
+    return not text.isascii() and re.search(_SINGLE, _beyond_ascii(text)) is not None
 
 
 def is_unspaced(text: str) -> bool:
     """Whether a text has characters of a script without spaces."""
-    return not _is_latin(text) and re.search(_SCRIPT, text) is not None
+    return not text.isascii() and re.search(_SCRIPT, _beyond_ascii(text)) is not None
 
 
-def _is_latin(text: str) -> bool:
-    """Whether there are only characters of Latin-1, of which none is looked for: a copy is quicker than a search."""
-    if text.isascii():
-        return True
-    try:
-        text.encode("latin-1")
-    except UnicodeEncodeError:
-        return False
-    return True
+def _beyond_ascii(text: str) -> str:
+    """The other characters of a text: taking out the many takes a sixth of the time of looking at each of them."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def pairs(text: str) -> list[str]:
@@ -66,7 +61,7 @@ def special_words(text: str) -> str:
     """What is kept about such a text: all its words, or only its emoji (the words beside them are indexed anyway)."""
     if is_unspaced(text):
         return " ".join(tokens(text))
-    return " ".join(dict.fromkeys(_named(sign) for sign in re.findall(_SIGN, text)))
+    return " ".join(dict.fromkeys(_named(sign) for sign in re.findall(_SIGN, _beyond_ascii(text))))
 
 
 def _named(token: str) -> str:
