@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from agents_ledger.capture.source import Piece, Taken, Taker, events_of
+from agents_ledger.capture.reading import Piece, events_of
+from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import BLOCK_BYTES
 from agents_ledger.model.captures import Capture
@@ -46,12 +47,12 @@ def keep(
 def read(taker: Taker, taken: Taken, form: Format, pieces: Iterable[Piece]) -> None:
     """Reads a group: all of its rows, or those that were added, if it is known how to go on."""
     capture = taken.capture
-    resume = taker.resume(capture, form) if taken.has_grown else None
+    resume = taker.reading.resume(capture, form) if taken.has_grown else None
     if resume is None:
-        taker.whole(capture, form, pieces)
+        taker.reading.whole(capture, form, pieces)
         return
     reader, state = resume
-    projection = taker.projection(capture, form, is_again=False)
+    projection = taker.reading.projection(capture, form, is_again=False)
     projection.kin = state.kin
     projection.assembler.resume(state.lanes)
     for _, offset, length, name, data in pieces:
@@ -60,7 +61,7 @@ def read(taker: Taker, taken: Taken, form: Format, pieces: Iterable[Piece]) -> N
                 projection.take(event, f"{capture.id}:{offset}+{length}")
     projection.assembler.inherited()
     capture.read_bytes = capture.size_bytes
-    taker.end(capture, projection, reader)
+    taker.reading.end(capture, projection, reader)
 
 
 def _begins(taker: Taker, known: Capture, blocks: list[bytes]) -> bool:

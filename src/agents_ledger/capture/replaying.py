@@ -33,9 +33,9 @@ def read_copy(taking: Taking, capture: Capture) -> None:
     if form is None or capture.shape == "bundle" or not capture.size_bytes:
         return
     if capture.shape == "lines":
-        taking.taker.from_evidence(capture, form, is_again=False)
+        taking.taker.reading.from_evidence(capture, form, is_again=False)
     elif capture.shape == "document":
-        taking.taker.whole(capture, form, [taking.piece(capture, "")])
+        taking.taker.reading.whole(capture, form, [taking.piece(capture, "")])
     else:
         with taking.ledger.database.read() as tx:
             blocks = list(evidence.read(tx, capture.id))
@@ -43,4 +43,4 @@ def read_copy(taking: Taking, capture: Capture) -> None:
             (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
             for offset, length, row in unframed(blocks)
         )
-        taking.taker.whole(capture, form, pieces)
+        taking.taker.reading.whole(capture, form, pieces)

@@ -10,8 +10,8 @@ import msgspec
 from agents_ledger.capture.draft import LabelOf
 from agents_ledger.capture.families import Family
 from agents_ledger.capture.operations import Point, Reinstate, RetractOne, SetReading, Supersede
+from agents_ledger.capture.reading import Resume
 from agents_ledger.capture.reopening import reopened
-from agents_ledger.capture.source import Resume
 from agents_ledger.capture.writer import Pending, Writer
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.captured import StepRow

@@ -14,7 +14,8 @@ from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.operations import PutProblem
-from agents_ledger.capture.source import Piece, Taken, Taker
+from agents_ledger.capture.reading import Piece
+from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.capture.writer import Writer, step_key
 from agents_ledger.formats import formats
@@ -75,8 +76,8 @@ class Taking:
             self.read_awaiting()
             self.writer.add(link_children)
             self.writer.flush()
-        summary.problems = self.taker.problems + len(summary.unreadable)
-        self.taker.problems = 0
+        summary.problems = self.taker.reading.problems + len(summary.unreadable)
+        self.taker.reading.problems = 0
 
     # what it is
 
@@ -192,7 +193,7 @@ class Taking:
             form = self.formats[rows[0].format]
             start = len(form.bundle(rows[0].path) or folder) + 1
             pieces = (self.piece(capture, capture.path[start:]) for capture in sorted(rows, key=lambda row: row.path))
-            self.taker.whole(min(rows, key=lambda row: row.id), form, pieces, folder)
+            self.taker.reading.whole(min(rows, key=lambda row: row.id), form, pieces, folder)
 
     def piece(self, capture: Capture, name: str) -> Piece:
         """The whole of a capture, to be read at once."""
@@ -274,11 +275,11 @@ class Taking:
         """A source once more, from its evidence; rows of a database come whole each time that they change."""
         form = self.formats[capture.format]
         if capture.shape == "lines":
-            self.taker.from_evidence(capture, form, is_again=True)
+            self.taker.reading.from_evidence(capture, form, is_again=True)
         elif capture.shape == "bundle" and capture.bundle is not None:
             self.read_bundle(capture.bundle)
         elif capture.shape == "document":
-            self.taker.whole(capture, form, [self.piece(capture, "")])
+            self.taker.reading.whole(capture, form, [self.piece(capture, "")])
 
     def _ready(self) -> list[tuple[int, str]]:
         found: list[tuple[int, str]] = []
