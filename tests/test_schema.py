@@ -17,9 +17,9 @@ from agents_ledger import Ledger, Message, Turn
 from agents_ledger.errors import LedgerError
 from agents_ledger.model import rows
 from agents_ledger.store import open_database, sqlite_rank
-from agents_ledger.store.migrate import migrate, migrations, pending
+from agents_ledger.store.migrate import apply, migrate, migrations, pending
 from agents_ledger.store.sqlite import APPLICATION_ID, wal_is_safe
-from agents_ledger.store.statements import Dialect, statements, whole_schema
+from agents_ledger.store.statements import Dialect, statements
 from tests.crash.processes import run_all
 from tests.support.databases import PostgresServer
 
@@ -69,31 +69,40 @@ def sqlite_schema(file: apsw.Connection) -> dict[str, str]:
     }
 
 
+def migrated(url: str) -> str:
+    """An empty database, brought up to date as an old one is: step by step."""
+    database = open_database(url, readonly=False)
+    for step in pending(database):
+        apply(database, step)
+    database.close()
+    return url
+
+
 def test_migrations_and_the_schema_give_the_same_sqlite_file(tmp_path: Path) -> None:
-    Ledger.open(f"sqlite:///{tmp_path / 'migrated.db'}").close()
-    written = apsw.Connection(str(tmp_path / "written.db"))
-    written.execute(whole_schema("sqlite"))
-    migrated = apsw.Connection(str(tmp_path / "migrated.db"))
-    assert sqlite_schema(migrated) == sqlite_schema(written)
-    assert len(sqlite_schema(written)) > 80
-    facts = CATALOG["facts"]
-    assert migrated.execute(facts).fetchall() == written.execute(facts).fetchall()
-    for file in (migrated, written):
+    def asked(url: str) -> tuple[dict[str, str], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        file = apsw.Connection(url.removeprefix("sqlite:///"))
+        steps = file.execute("SELECT name, checksum FROM ledger_migrations ORDER BY name").fetchall()
+        found = sqlite_schema(file), file.execute(CATALOG["facts"]).fetchall(), steps
         file.close()
+        return found
+
+    expected = asked(migrated(f"sqlite:///{tmp_path / 'migrated.db'}"))
+    assert len(expected[0]) > 80
+    Ledger.open(f"sqlite:///{tmp_path / 'new.db'}").close()
+    assert asked(f"sqlite:///{tmp_path / 'new.db'}") == expected
 
 
 def test_migrations_and_the_schema_give_the_same_postgres_database(server: PostgresServer) -> None:
     def asked(url: str) -> dict[str, list[tuple[Any, ...]]]:
+        steps = {"steps": "SELECT name, checksum FROM ledger_migrations ORDER BY name"}
         with psycopg.connect(url) as connection:
-            found = {name: connection.execute(sql.encode()).fetchall() for name, sql in CATALOG.items()}
-        return {name: [row for row in kept if "ledger_migrations" not in row[0]] for name, kept in found.items()}
+            return {name: connection.execute(sql.encode()).fetchall() for name, sql in (CATALOG | steps).items()}
 
-    written = server.bare_url()
-    with psycopg.connect(written) as connection:
-        connection.execute(whole_schema("postgres").encode())
-    expected = asked(written)
+    expected = asked(migrated(server.bare_url()))
     assert all(expected.values())
-    assert asked(server.new_url()) == expected
+    new = server.bare_url()
+    Ledger.open(new).close()
+    assert asked(new) == expected
 
 
 def test_every_row_has_the_columns_of_its_table_in_their_order(ledger: Ledger) -> None:

@@ -8,7 +8,7 @@ from agents_ledger.errors import NeedsMigration, NewerLedger, NotALedger, StoreE
 from agents_ledger.model.ids import UlidSource
 from agents_ledger.model.times import now_ms
 from agents_ledger.store.database import Database
-from agents_ledger.store.statements import Dialect, schema_script, sql_folder, without_comments
+from agents_ledger.store.statements import Dialect, schema_script, sql_folder, whole_schema, without_comments
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS ledger_migrations "
@@ -64,12 +64,19 @@ def pending(database: Database) -> list[Migration]:
 
 
 def migrate(database: Database) -> list[str]:
-    """Brings a database up to date; gives the names of the steps taken."""
-    taken: list[str] = []
-    for step in pending(database):
-        _apply(database, step)
-        taken.append(step.name)
-    return taken
+    """Brings a database up to date, from nothing if it is empty; gives the names of the steps taken."""
+    steps = pending(database)
+    if steps and not database.tables():
+        _found(database, steps)
+    for step in pending(database):  # (an older version may have been first, and has left some)
+        apply(database, step)
+    return [step.name for step in steps]
+
+
+def apply(database: Database, step: Migration) -> None:
+    """Takes one step."""
+    # Two processes may come here at once: the second one finds the name taken and leaves everything as it is.
+    database.migrate(f"{_TABLE};", step.name, f"{step.script}\n{_record(step)}\n{_identity()}")
 
 
 def require_current(database: Database) -> None:
@@ -87,12 +94,22 @@ def applied_checksums(database: Database) -> dict[str, str]:
     return dict(database.ask("SELECT name, checksum FROM ledger_migrations"))
 
 
-def _apply(database: Database, step: Migration) -> None:
-    record = (
+def _found(database: Database, steps: list[Migration]) -> None:
+    """Gives an empty database the schema that all steps lead to: a third of the time of taking them."""
+    schema = whole_schema(cast("Dialect", database.dialect))
+    records = "\n".join(map(_record, steps))
+    database.migrate(f"{_TABLE};", steps[0].name, f"{schema}\n{records}\n{_identity()}")
+
+
+def _record(step: Migration) -> str:
+    return (
         f"INSERT INTO ledger_migrations (name, checksum, applied_at) "  # noqa: S608 - our own file names
-        f"VALUES ('{step.name}', '{step.checksum}', {now_ms()}); "
-        f"INSERT INTO ledger_facts (name, value) VALUES ('ledger_id', '{UlidSource()()}') "
+        f"VALUES ('{step.name}', '{step.checksum}', {now_ms()});"
+    )
+
+
+def _identity() -> str:
+    return (
+        f"INSERT INTO ledger_facts (name, value) VALUES ('ledger_id', '{UlidSource()()}') "  # noqa: S608 - our own
         "ON CONFLICT (name) DO NOTHING;"
     )
-    # Two processes may come here at once: the second one finds the name taken and leaves everything as it is.
-    database.migrate(f"{_TABLE};", step.name, f"{step.script}\n{record}")
