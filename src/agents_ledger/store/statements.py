@@ -1,7 +1,7 @@
 """The named SQL statements, read from the `.sql` files and put into an engine's dialect."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -35,21 +35,23 @@ _TYPES = re.compile(r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)")
 class Statement:
     """SQL in one dialect, and the names of its parameters in the order of binding."""
 
-    __slots__ = ("_get", "names", "sql")
+    __slots__ = ("bind_value", "names", "sql")
 
     def __init__(self, sql: str, names: tuple[str, ...]) -> None:
         self.sql = sql
         self.names = names
-        self._get: Any = attrgetter(*names) if names else None
+        # the same as `bind`, from the attributes of a value (no method: it is called for every row that is written)
+        self.bind_value: Callable[[Any], tuple[Any, ...]] = _attributes(names)
 
     def bind(self, params: dict[str, Any]) -> tuple[Any, ...]:
         """The values in the order of binding; a name that is missing is an error of ours."""
         return tuple([params[name] for name in self.names])
 
-    def bind_value(self, value: object) -> tuple[Any, ...]:
-        """The same, from the attributes of a value."""
-        got = self._get(value)
-        return got if len(self.names) > 1 else (got,)
+
+def _attributes(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple([getattr(value, name) for name in names])
 
 
 class Statements(Mapping[str, Statement]):
