@@ -24,7 +24,8 @@ def test_the_same_agent_resumes_a_fork_of_any_turn_exactly(box: Box, kind: type[
             assert made.losses == []
             if issubclass(kind, Pi) and is_followed_by_compaction(life, turn):
                 # resumed, pi compacts at once, and tells nobody but its summariser what was there
-                assert summed_up(box.requests()[before:]) == summed_up(life.requests())
+                # (in two requests at once, where it cuts inside a turn)
+                assert sorted(summed_up(box.requests()[before:])) == sorted(summed_up(life.requests())) != []
                 continue
             assert sent == expected(life, turn), f"{turn.turn_type} turn {turn.depth}"
             assert failures(sent) == failures(expected(life, turn))
