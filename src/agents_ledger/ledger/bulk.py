@@ -112,10 +112,13 @@ class Batch(Tx):
 
     def drain(self) -> None:
         """Writes what was collected."""
-        self._heads.clear()  # whoever asks for this may move them
         if self._steps:
             steps, self._steps = self._steps, []
             self.beside.run_all("insert_step", sorted(steps, key=attrgetter("step_key")))  # page by page
+        self._drain_turns()
+
+    def _drain_turns(self) -> None:
+        self._heads.clear()  # whoever asks for this may move them
         if not self._turns:
             return
         records, moves = list(self._turns.values()), self._moves
@@ -150,8 +153,8 @@ class Batch(Tx):
         index_new(self.beside, rows, logged)
 
     def _fit(self, row: CompactionRow, parent_id: str | None) -> None:
-        """Lets a compaction name only what is in its thread: that is looked up, so what was collected goes first."""
-        self.drain()
+        """Lets a compaction name only what is in its thread: that is looked up, so the turns so far go first."""
+        self._drain_turns()
         captured.fit_compaction(self.beside, parent_id, row)
         row.turns_summarized = compact.check(self.beside, parent_id, row)
 
