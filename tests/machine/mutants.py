@@ -107,7 +107,7 @@ MUTANTS = [
     ),
     Mutant(
         "the ancestry of a fork goes on with the other branch",
-        "store/sql/migrations/20261115_heart.sqlite.sql",
+        "store/sql/schema.sqlite.sql",
         "WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through\n            ORDER BY a.depth",
         "WHERE a.segment_id = chain.segment_id\n            ORDER BY a.depth",
     ),
@@ -167,7 +167,7 @@ MUTANTS = [
     ),
     Mutant(
         "a session that goes on in another segment is looked for in the old one",
-        "store/sql/migrations/20261117_mnemonic.sqlite.sql",
+        "store/sql/schema.sqlite.sql",
         "CREATE TRIGGER sessions_pointed AFTER UPDATE OF thread_id ON sessions\nWHEN ",
         "CREATE TRIGGER sessions_pointed AFTER UPDATE OF thread_id ON sessions\nWHEN OLD.thread_id IS NULL AND ",
     ),
@@ -179,7 +179,7 @@ MUTANTS = [
     ),
     Mutant(
         "sealed messages can be changed by plain SQL",
-        "store/sql/migrations/20261116_capture.sqlite.sql",
+        "store/sql/schema.sqlite.sql",
         "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) > 0",
         "CREATE TRIGGER messages_sealed BEFORE UPDATE ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = OLD.turn_id) > 0 AND 1 = 0",
     ),
