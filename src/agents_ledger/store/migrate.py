@@ -65,10 +65,11 @@ def pending(database: Database) -> list[Migration]:
 
 def migrate(database: Database) -> list[str]:
     """Brings a database up to date, from nothing if it is empty; gives the names of the steps taken."""
-    steps = pending(database)
+    steps = left = pending(database)
     if steps and not database.tables():
         _found(database, steps)
-    for step in pending(database):  # (an older version may have been first, and has left some)
+        left = pending(database)  # an older version may have been first: it does not know them all
+    for step in left:
         apply(database, step)
     return [step.name for step in steps]
 
