@@ -18,6 +18,7 @@ from agents_ledger.model.entries import Call
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.story import Held, Image, Text, Thinking
 from tests.capture.folders import GOLDEN, opened, sync
+from tests.formats.codex_lines import PATH, THREAD, entry, header, message
 
 WORDS = ("type", "message", "content", "payload", "role", "thinking", "source", "data", "api", "tool_use_id", "text")
 KINDS = ("assistant", "user", "thinking", "image", "reasoning", "message", "compacted", "toolResult", "tool_result")
@@ -89,6 +90,30 @@ def test_a_session_that_was_written_here_can_be_forked_into_any_agent(ledger: Le
         assert places == sorted(places)
         assert ledger.head(made.session) == turn
     assert ledger.head("mine") == turn
+
+
+@pytest.mark.parametrize("kind", ["subagent_notification", "user_shell_command"])
+def test_what_came_of_something_is_told_to_another_agent_and_what_codex_always_adds_is_not(
+    kind: str, tmp_path: Path
+) -> None:
+    place = "<environment_context>\n  <cwd>/w</cwd>\n</environment_context>"
+    answers = [entry("response_item", {"type": "message", "role": "assistant", "content": text}) for text in ("1", "2")]
+    came = message("user", f"<{kind}>\nSub result 42\n</{kind}>")  # after the first turn had ended
+    rollout = tmp_path / Path(PATH).name
+    first, second = message("user", "One?"), message("user", "Two?")
+    rollout.write_bytes(
+        b"\n".join([header(), message("user", place), first, answers[0], came, second, answers[1], b""])
+    )
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, rollout)
+        machine = Machine(str(tmp_path / "home"), {}, "linux")
+        before, after = (
+            Path(fork_into(ledger, machine, turn.id, "claude-code").path).read_text("utf-8")
+            for turn in ledger.path(ledger.find(f"codex:{THREAD}"))
+        )
+    assert "Sub result 42" not in before
+    assert after.index("One?") < after.index("Sub result 42") < after.index("Two?")
+    assert "environment_context" not in after
 
 
 def test_a_live_turn_is_not_forked(ledger: Ledger, tmp_path: Path) -> None:

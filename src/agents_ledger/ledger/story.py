@@ -29,8 +29,8 @@ from agents_ledger.model.story import (
 from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
-# told to the model for a reason of the conversation's own, not by the program as it always does (pi)
-_MEANT = frozenset({"custom", "branch_summary", "bashExecution"})
+# told to the model for a reason of the conversation's own, not by the program as it always does (pi, Codex)
+_MEANT = frozenset({"custom", "branch_summary", "bashExecution", "subagent_notification", "user_shell_command"})
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from agents_ledger.formats.codex.contents import contents, words_of
 from agents_ledger.formats.codex.fields import rows, text
-from agents_ledger.formats.codex.texts import injected
+from agents_ledger.formats.codex.texts import injected, meant
 from agents_ledger.model.lines import values
 from agents_ledger.model.story import Block, Held, Image, Text, Thinking, Told
 
@@ -38,7 +38,8 @@ def _told(item: dict[str, Any]) -> Told | None:
     blocks: tuple[Block, ...] = _parts(item.get("content"))
     if item.get("role") == "assistant":
         return Told("assistant", blocks)
-    is_own = item.get("role") == "user" and not any(injected(part) for part in contents(item.get("content")).parts)
+    parts = contents(item.get("content")).parts
+    is_own = item.get("role") == "user" and (not any(map(injected, parts)) or any(map(meant, parts)))
     return Told("user" if item.get("role") == "user" else "system", blocks, is_injected=not is_own)
 
 

@@ -8,7 +8,7 @@ import msgspec
 from agents_ledger.formats.codex.contents import Content, contents, result
 from agents_ledger.formats.codex.fields import Item, rows, table, text, wrong
 from agents_ledger.formats.codex.state import State, unique
-from agents_ledger.formats.codex.texts import folder, injected, outcome, own, patched
+from agents_ledger.formats.codex.texts import folder, injected, meant, outcome, own, patched
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.steps import Answered, Asked, Event, Facts, Noted, Said
 
@@ -77,6 +77,7 @@ def _from_user(state: State, item: Item, content: Content, at: int | None) -> It
         if state.until is None:
             yield Facts(session=state.session, project=place)
     if not _asks(item, content):
+        kind = next(filter(None, map(meant, content.parts)), None)
         yield Said(
             session=state.session,
             native_id=native_id,
@@ -85,6 +86,7 @@ def _from_user(state: State, item: Item, content: Content, at: int | None) -> It
             content=content.text,
             blocks=content.blocks,
             source="context",
+            metadata={"kind": kind} if kind else None,
         )
         return
     yield Said(

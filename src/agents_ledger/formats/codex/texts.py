@@ -31,6 +31,8 @@ _INJECTED = (
     ("warning: apply_patch was requested via", ""),
     ("warning: your account was flagged for potentially high-risk", ""),
 )
+# of these, what came of something that was asked for: another program is told it, too
+_MEANT = ("subagent_notification", "user_shell_command")
 _LONGEST = max(len(mark) for marks in _INJECTED for mark in marks)
 # kinds of content items (0.166) that stand for the user's own words, even if nobody knows what they are
 _OWN_KINDS = ("", "unknown", "images.preparation_error", "images.unsupported", "audio.unsupported")
@@ -60,6 +62,12 @@ def injected(text: str) -> bool:
     head = text[: _LONGEST + 40].lstrip().lower()
     tail = text[-_LONGEST - 40 :].rstrip().lower()
     return any(head.startswith(start) and tail.endswith(end) for start, end in _INJECTED)
+
+
+def meant(text: str) -> str | None:
+    """The kind of an injected text that belongs to the conversation: the end of a subagent, a command of the user."""
+    head = text[: _LONGEST + 40].lstrip().lower()
+    return next((name for name in _MEANT if head.startswith(f"<{name}>")), None)
 
 
 def own(kind: object) -> bool:
