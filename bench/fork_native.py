@@ -50,9 +50,9 @@ def native_rows(setup: Setup) -> Iterator[Row]:
                 setup.pick(7, 3),
                 lambda: _copied(file),
                 lambda: _copied(file, "sync"),
-                lambda: _forked(ledger, machine, head, "claude-code"),
+                lambda: seconds(lambda: fork_into(ledger, machine, head, "claude-code")),
             )
-            (told,) = best(1, lambda: _forked(ledger, machine, head, "pi"))
+            (told,) = best(1, lambda: seconds(lambda: fork_into(ledger, machine, head, "pi")))
         size = file.stat().st_size
         what = f"{turns:,} turns, {size / 1e6:.0f} MB"
         yield at_most("fork-native", f"{what}, same agent", ms(forked), f"{ms(copy)} cp", forked / copy, 10)
@@ -69,18 +69,6 @@ def _copied(file: Path, *then: str) -> float:
     commands = [["cp", str(file), str(copy)], *([[*then, str(copy)]] if then else [])]
     took = seconds(lambda: [subprocess.run(command, check=True) for command in commands])
     copy.unlink()
-    return took
-
-
-def _forked(ledger: Ledger, machine: Machine, head: str, agent: str) -> float:
-    """The same for a fork.
-
-    Both take their file away again, outside of what is timed: in a virtual machine, memory that nothing has used yet is
-    ten times as slow to write to, and the next copy would have that of the one before, the fork not.
-    """
-    made: list[Made] = []
-    took = seconds(lambda: made.append(fork_into(ledger, machine, head, agent)))
-    Path(made[0].path).unlink()
     return took
 
 

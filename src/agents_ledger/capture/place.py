@@ -18,6 +18,8 @@ from agents_ledger.ledger.written import HEAD_BYTES, head_digest, name_digest
 from agents_ledger.store.files import publish, publish_folder, settle
 
 _BUFFER_BYTES = 1 << 20
+# at a time: for larger writes Linux takes larger pieces of memory, which may be slow to get (280 ms instead of 170)
+_WRITTEN_BYTES = 128 * 1024
 _UNDER_WAY = 3  # buffers that wait to be written, while another one is filled
 _SETTLED_BYTES = 8 << 20  # are brought onto the disk at a time
 
@@ -151,7 +153,7 @@ class _Sink:
             self.digest.update(data)
             written = 0
             while written < size:
-                written += self._file.write(data[written:])
+                written += self._file.write(data[written : written + _WRITTEN_BYTES])
         self.size_bytes += size
         self._unsettled_bytes += size
         if self._unsettled_bytes >= _SETTLED_BYTES and (self._settling is None or self._settling.done()):
