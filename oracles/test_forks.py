@@ -24,8 +24,10 @@ def test_the_same_agent_resumes_a_fork_of_any_turn_exactly(box: Box, kind: type[
             assert made.losses == []
             if issubclass(kind, Pi) and is_followed_by_compaction(life, turn):
                 # resumed, pi compacts at once, and tells nobody but its summariser what was there
-                # (in two requests at once, where it cuts inside a turn)
-                assert sorted(summed_up(box.requests()[before:])) == sorted(summed_up(life.requests())) != []
+                again, first = summed_up(box.requests()[before:]), summed_up(life.requests())
+                if kind is Pi:  # 0.73 asks two things at once where it cuts inside a turn: either may come first
+                    again, first = sorted(again), sorted(first)
+                assert again == first != []
                 continue
             assert sent == expected(life, turn), f"{turn.turn_type} turn {turn.depth}"
             assert failures(sent) == failures(expected(life, turn))

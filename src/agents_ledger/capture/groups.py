@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from agents_ledger.capture.reading import Piece, events_of
+from agents_ledger.capture.reading import Piece, Reading, events_of
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.evidence import BLOCK_BYTES
@@ -44,15 +44,15 @@ def keep(
     return Taken(capture, is_new=known is None, was_rewritten=known is not None, read_bytes=size)
 
 
-def read(taker: Taker, taken: Taken, form: Format, pieces: Iterable[Piece]) -> None:
+def read(reading: Reading, taken: Taken, form: Format, pieces: Iterable[Piece]) -> None:
     """Reads a group: all of its rows, or those that were added, if it is known how to go on."""
     capture = taken.capture
-    resume = taker.reading.resume(capture, form) if taken.has_grown else None
+    resume = reading.resume(capture, form) if taken.has_grown else None
     if resume is None:
-        taker.reading.whole(capture, form, pieces)
+        reading.whole(capture, form, pieces)
         return
     reader, state = resume
-    projection = taker.reading.projection(capture, form, is_again=False)
+    projection = reading.projection(capture, form, is_again=False)
     projection.kin = state.kin
     projection.assembler.resume(state.lanes)
     for _, offset, length, name, data in pieces:
@@ -61,7 +61,7 @@ def read(taker: Taker, taken: Taken, form: Format, pieces: Iterable[Piece]) -> N
                 projection.take(event, f"{capture.id}:{offset}+{length}")
     projection.assembler.inherited()
     capture.read_bytes = capture.size_bytes
-    taker.reading.end(capture, projection, reader)
+    reading.end(capture, projection, reader)
 
 
 def _begins(taker: Taker, known: Capture, blocks: list[bytes]) -> bool:

@@ -251,7 +251,7 @@ class Taking:
                 (capture.id, offset, length, f"{row.table}\n{row.key}", row.value)
                 for offset, length, row in unframed(blocks)
             )
-            groups.read(self.taker, taken, item.format, pieces)
+            groups.read(self.taker.reading, taken, item.format, pieces)
         return taken
 
     def read_awaiting(self) -> None:
