@@ -128,7 +128,7 @@ def _read(found: re.Match[str]) -> Term | Condition | None:
     if found["phrase"] is not None:
         return _phrase(found["phrase"], is_prefix=bool(found["phrase_star"]), is_excluded=is_excluded)
     word = found["word"].rstrip(_AFTER)
-    bare = word.rstrip("*").rstrip(_AFTER).lstrip(_BEFORE)
+    bare = word.rstrip(f"*{_AFTER}").lstrip(_BEFORE)
     if not bare:
         bare, word = found["word"], ""
     if _FILLING.issuperset(bare):
