@@ -76,7 +76,8 @@ def _cut(text: str | None) -> str | None:
 
 def _spaced(text: str) -> str:
     """JSON without its escapes, so that words are found."""
-    return text[:_INDEXED].replace("\\\\", "/").replace("\\n", " ").replace("\\t", " ")
+    lines = text[:_INDEXED].replace("\\\\", "/").split("\\n")  # there are many: `replace` takes half as long again
+    return " ".join(lines).replace("\\t", " ")
 
 
 def matching(tx: Tx, words: str) -> list[int]:
