@@ -74,7 +74,7 @@ def sync(
     A second sync costs a look at each file. Interrupted at any moment, the next one goes on where it stopped.
     """
     asked = Asked(paths, sources)
-    _collect_seldom()
+    gc.freeze()  # what is loaded by now stays: nobody needs to look for dead circles there
     try:
         with opened.writing(create=True) as ledger:
             worker = Sync(ledger, config.machine())
@@ -89,14 +89,8 @@ def sync(
 
 def freshen(opened: Door, ledger: Ledger) -> Summary:
     """The same for another command, silently: one round over the agents' own places."""
-    _collect_seldom()
+    gc.freeze()  # as above
     return _round(opened, Sync(ledger, config.machine()), Asked((), ()))
-
-
-def _collect_seldom() -> None:
-    """Lets Python look for dead circles less often: reading makes millions of objects and hardly a circle."""
-    gc.freeze()
-    gc.set_threshold(200_000, 20, 50)
 
 
 def _first_round(opened: Door, worker: Sync, asked: Asked, *, or_samples: bool, verbose: bool) -> None:
