@@ -4,14 +4,12 @@ Everything printed here passes the sanitizer, and nothing is read as markup. Ric
 """
 
 import sys
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Literal
 
 from agents_ledger import config
-from agents_ledger.cli import pager
 from agents_ledger.cli.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -162,6 +160,8 @@ class Screen:
 @contextmanager
 def paged(*, is_wanted: bool | None) -> Iterator[Screen]:
     """The screen; on a terminal with a pager in front of it, if what comes is long."""
+    from agents_ledger.cli import pager  # noqa: PLC0415 - many answers are never paged
+
     with pager.paged(is_wanted=is_wanted) as file:
         yield Screen(file)
 
@@ -223,6 +223,8 @@ def _spaced(text: str) -> str:
 
 
 def _char_width(char: str) -> int:
+    import unicodedata  # noqa: PLC0415 - most texts are ASCII
+
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

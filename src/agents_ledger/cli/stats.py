@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC
-from pathlib import Path
 from typing import Any
 
 import click
@@ -72,7 +71,7 @@ def stats(
         raise click.UsageError("--csv and --json are two answers: choose one of them")
     if by and what != "tokens":
         raise click.UsageError("--by is for tokens: leave it out")
-    kept_in = Path(config.prices_file())
+    kept_in = config.prices_file()
     with _opened(opened, is_fresh=is_fresh) as ledger:
         if what == "tokens":
             zone = UTC if utc else None
@@ -121,7 +120,7 @@ def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[
         return activity.files(database, filters, limit=limit)
     if what == "turns":
         return activity.longest(database, filters, limit=limit)
-    return contexts(database, filters, Path(config.prices_file()))
+    return contexts(database, filters, config.prices_file())
 
 
 def _tell(opened: Door, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:

@@ -13,7 +13,6 @@ from agents_ledger.capture.summary import Summary
 from agents_ledger.capture.sync import Sync
 from agents_ledger.cli.completing import complete_formats
 from agents_ledger.cli.door import Door, door
-from agents_ledger.cli.ending import INTERRUPTED
 from agents_ledger.cli.progress import transfer
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer, summary
@@ -82,6 +81,8 @@ def sync(
             if is_watching:
                 _follow(opened, worker, asked)
     except KeyboardInterrupt:
+        from agents_ledger.cli.ending import INTERRUPTED  # noqa: PLC0415 - only then
+
         if not asked.is_following:
             click.echo(f"ldg: interrupted; what was read is kept, `{opened.ldg} sync` goes on from there", err=True)
         click.get_current_context().exit(INTERRUPTED)

@@ -13,7 +13,7 @@ __all__ = ["clean", "json_safe", "one_line"]
 _SURROGATES = (0xD800, 0xDFFF)
 _HARMLESS = str.maketrans({"\t": " ", "\n": " "})
 _RANGES = "".join(f"{chr(first)}-{chr(last)}" for first, last in (*INVISIBLE, _SURROGATES))
-_ESCAPED = re.compile(f"[\x7f{_RANGES}]")
+_ESCAPED = f"[\x7f{_RANGES}]"  # a text: compiling it takes 1 ms, and plain answers do not need it
 
 
 def one_line(text: str) -> str:
@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
 
 def json_safe(document: str) -> str:
     """The same JSON document with everything invisible written as escapes: safe to look at, equal when read."""
-    return _ESCAPED.sub(_escape, document)
+    return re.sub(_ESCAPED, _escape, document)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ _LAST_STAMP = (1 << 48) - 1
 _RANDOM_BITS = 80
 _LONGEST = 4096
 _AFTER_ALL = "~"  # behind every id
-_SPECIAL = re.compile("[!%_]")
+_SPECIAL = "[!%_]"
 _CAPITALS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")  # as both engines lower them
 
 
@@ -115,4 +115,4 @@ def _folder(project: str) -> str:
 def _literal(text: str) -> str:
     if readable(text)[1] is not None or len(text) > _LONGEST:
         raise BadInput(f"{text[:60]!r} can't be asked for: pass text without NUL, of at most {_LONGEST} characters")
-    return _SPECIAL.sub(r"!\g<0>", text.translate(_CAPITALS))
+    return re.sub(_SPECIAL, r"!\g<0>", text.translate(_CAPITALS))

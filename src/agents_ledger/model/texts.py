@@ -4,27 +4,39 @@ PostgreSQL refuses NUL in text, neither engine takes lone surrogates, and SQLite
 So a text column holds a readable view; where that view lost something, the bytes are kept beside it.
 """
 
-import json
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agents_ledger.errors import BadInput
+from agents_ledger.model.later import Later
 
-_UNFIT = re.compile("[\x00\ud800-\udfff]")
+if TYPE_CHECKING:
+    import json
+else:  # for what msgspec does not take
+    json = Later("json")
+
+_UNFIT = "[\x00\ud800-\udfff]"
 _MIN_INT, _MAX_INT = -(1 << 63), (1 << 63) - 1
 
 
 def readable(text: str) -> tuple[str, bytes | None]:
     """The text as both databases take it, and the original bytes if they differ from it."""
-    if text.isascii() and "\x00" not in text:
+    if "\x00" not in text and (text.isascii() or _is_whole(text)):
         return text, None
-    if not _UNFIT.search(text):
-        return text, None
-    view = _UNFIT.sub(lambda match: "␀" if match[0] == "\x00" else "\ufffd", text)
+    view = re.sub(_UNFIT, lambda match: "␀" if match[0] == "\x00" else "\ufffd", text)
     return view, text.encode("utf-8", "surrogatepass")
+
+
+def _is_whole(text: str) -> bool:
+    """Whether no surrogate stands alone in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def storable(text: str) -> str:

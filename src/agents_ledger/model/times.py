@@ -6,11 +6,12 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from agents_ledger.errors import BadInput
 
-_AGO = re.compile(r"(\d+)\s*(s|m|h|d|w)(?:\s*ago)?")
+# (texts, as most programs never read a time: `re` compiles each when it is first used, and keeps it)
+_AGO = r"(\d+)\s*(s|m|h|d|w)(?:\s*ago)?"
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DIGITS_OF_MS = 12
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MONTH = re.compile(r"([12]\d{3})(?:-(\d\d))?")
+_DATE = r"\d{4}-\d\d-\d\d"
+_MONTH = r"([12]\d{3})(?:-(\d\d))?"
 _DAYS = {"today": 0, "yesterday": 1}
 LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
@@ -62,9 +63,9 @@ def _span(text: str, now: int, zone: tzinfo | None) -> tuple[int, int]:
     try:
         if text in _DAYS:
             return _day(datetime.fromtimestamp(now / 1000, zone).date() - timedelta(days=_DAYS[text]), zone)
-        if _DATE.fullmatch(text):
+        if re.fullmatch(_DATE, text):
             return _day(date.fromisoformat(text), zone)
-        if month := _MONTH.fullmatch(text):
+        if month := re.fullmatch(_MONTH, text):
             return _month(int(month[1]), None if month[2] is None else int(month[2]), zone)
         at = _moment(text, now, zone)
     except (ValueError, OverflowError, OSError):
@@ -92,7 +93,7 @@ def _moment(text: str, now: int, zone: tzinfo | None) -> int:
         return now
     if text.isdecimal():
         return min(int(text) if len(text) >= _DIGITS_OF_MS else int(text) * 1000, LAST_MS)
-    if ago := _AGO.fullmatch(text):
+    if ago := re.fullmatch(_AGO, text):
         return now - int(timedelta(**{_UNITS[ago[2]]: int(ago[1])}).total_seconds() * 1000)
     return _placed_ms(datetime.fromisoformat(text), zone)
 

@@ -5,6 +5,7 @@ invisible as its code point.
 """
 
 import re
+from functools import cache
 
 _TAB, _NEWLINE, _DEL = 0x09, 0x0A, 0x7F
 INVISIBLE = (
@@ -22,7 +23,9 @@ INVISIBLE = (
 )
 
 
+@cache
 def _pictures() -> dict[int, str]:
+    """What is shown instead. Made when something has to be: most of what is printed is plain."""
     shown = {code: chr(0x2400 + code) for code in range(0x20) if code not in (_TAB, _NEWLINE)}
     shown[_DEL] = "␡"
     for first, last in INVISIBLE:
@@ -30,12 +33,11 @@ def _pictures() -> dict[int, str]:
     return shown
 
 
-_SHOWN = _pictures()
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = "[\ud800-\udfff]"
 
 
 def clean(text: str) -> str:
     """Text to look at: newlines and tabs stay, everything that acts or hides becomes visible."""
     if text.isascii() and text.isprintable():
         return text
-    return _LONE.sub("\ufffd", text.replace("\r\n", "\n").translate(_SHOWN))
+    return re.sub(_LONE, "\ufffd", text.replace("\r\n", "\n").translate(_pictures()))
