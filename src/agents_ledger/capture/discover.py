@@ -4,7 +4,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -63,7 +62,7 @@ def in_named(paths: Iterable[str], formats: Iterable[Format], machine: Machine) 
 
 def below(path: str) -> Iterator[Found]:
     """Every file below a folder (or the one file that was named)."""
-    if Path(path).is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - as above
         yield from walk(path, None)
     else:
         yield from _found(path, None)

@@ -1,11 +1,12 @@
 """The price table: a library's. Loading it takes half a second, so what was asked for is kept in a small file."""
 
+# ruff: noqa: PTH116, PTH118, PTH120, PTH123 - `pathlib` takes 4 ms to load, as long as everything else here
+
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, time
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,12 +34,12 @@ class _Kept(msgspec.Struct):
     models: list[tuple[str, str, ModelPrices | None]]
 
 
-def prices_of(wanted: Iterable[tuple[str, str]], kept_in: Path | None = None) -> PriceTable | None:
+def prices_of(wanted: Iterable[tuple[str, str]], kept_in: "os.PathLike[str] | str | None" = None) -> PriceTable | None:
     """The prices of models, by (provider, model); None if the library is not installed."""
     spec = find_spec(_LIBRARY)
     if spec is None or spec.origin is None:
         return None
-    stamp = _stamp(Path(spec.origin).parent)
+    stamp = _stamp(os.path.dirname(spec.origin))
     kept = _read(kept_in, stamp)
     known = {(provider, model): found for provider, model, found in kept.models} if kept else {}
     asked = list(dict.fromkeys(wanted))
@@ -52,27 +53,30 @@ def prices_of(wanted: Iterable[tuple[str, str]], kept_in: Path | None = None) ->
     return PriceTable(kept.source, max((day for day in kept.days if day <= today), default=None), models)
 
 
-def _stamp(folder: Path) -> str:
+def _stamp(folder: str) -> str:
     """Which data the library has, without loading it."""
-    found = (folder / "data.py").stat()
+    found = os.stat(os.path.join(folder, "data.py"))
     return f"1:{found.st_size}:{found.st_mtime_ns}"
 
 
-def _read(path: Path | None, stamp: str) -> _Kept | None:
+def _read(path: "os.PathLike[str] | str | None", stamp: str) -> _Kept | None:
     if path is None:
         return None
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             kept = msgspec.json.decode(file.read(_LARGEST), type=_Kept)
     except (OSError, msgspec.DecodeError):
         return None
     return kept if kept.stamp == stamp else None
 
 
-def _write(path: Path | None, kept: _Kept) -> None:
+def _write(path: "os.PathLike[str] | str | None", kept: _Kept) -> None:
     """Keeps it for the next time; if that can't be, the library is loaded again."""
     if path is None:
         return
+    from pathlib import Path  # noqa: PLC0415 - the library itself takes a hundred times as long
+
+    path = Path(path)
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.{os.getpid()}")

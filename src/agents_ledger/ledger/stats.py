@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from operator import add
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -15,6 +14,9 @@ from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.model.prices import SLOT_MS, ModelPrices, PriceTable
 from agents_ledger.store import Database
 from agents_ledger.store.database import Row
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 Dimension = Literal["day", "week", "month", "model", "provider", "project", "origin", "session", "channel", "persona"]
 DIMENSIONS: tuple[str, ...] = get_args(Dimension)
@@ -92,7 +94,7 @@ def tokens(
     *,
     by: Sequence[str] = ("day",),
     zone: tzinfo | None = None,
-    prices_kept_in: Path | None = None,
+    prices_kept_in: "PathLike[str] | str | None" = None,
 ) -> Report:
     """What was used, by one or several dimensions; days are the reader's own, or those of a zone.
 
@@ -128,7 +130,9 @@ class Fullness(Struct, frozen=True):
         return self.prompt_tokens / self.limit_tokens if self.limit_tokens else None
 
 
-def contexts(database: Database, filters: Filters = EVERYTHING, prices_kept_in: Path | None = None) -> list[Fullness]:
+def contexts(
+    database: Database, filters: Filters = EVERYTHING, prices_kept_in: "PathLike[str] | str | None" = None
+) -> list[Fullness]:
     """The largest prompts of each session and model against what the model takes, the fullest first."""
     largest: dict[tuple[str | None, str | None, str], int] = {}
     for row in _rows(database, filters, ("session", "model")):

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 from agents_ledger.errors import BadInput, LedgerError, StoreBusy, StoreError
 
@@ -232,7 +231,11 @@ def _interrupted() -> StoreError:
 
 def is_file(url: str) -> bool:
     """Whether a ledger's URL names a file (SQLite) or a server (PostgreSQL)."""
-    scheme = urlsplit(url).scheme if "://" in url else "sqlite"
+    if "://" not in url or url.startswith("sqlite://"):
+        return True
+    from urllib.parse import urlsplit  # noqa: PLC0415 - 3 ms, and most ledgers are files
+
+    scheme = urlsplit(url).scheme
     if scheme not in ("sqlite", "postgresql", "postgres"):
         raise BadInput(f"{scheme}:// is not a ledger: use sqlite:///path/to/ledger.db or postgresql://host/name")
     return scheme == "sqlite"
@@ -254,9 +257,17 @@ def sqlite_path(url: str) -> str:
     if "://" not in url:
         path = url
     elif url.startswith("sqlite:///"):
-        path = unquote(url.removeprefix("sqlite:///"))
+        path = _unquoted(url.removeprefix("sqlite:///"))
     else:
         raise BadInput(f"{url!r}: an SQLite URL has three slashes: sqlite:///ledger.db or sqlite:////abs/ledger.db")
     if not path or path == ":memory:" or "\x00" in path:
         raise BadInput(f"{url!r} names no file: a ledger is kept in a file, e.g. sqlite:///ledger.db")
     return path
+
+
+def _unquoted(path: str) -> str:
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote  # noqa: PLC0415 - as above
+
+    return unquote(path)

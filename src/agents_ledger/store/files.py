@@ -2,17 +2,31 @@
 
 import os
 import threading
-from collections.abc import Callable
 from errno import EEXIST, ENOTEMPTY
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents_ledger.errors import StoreFull, StoreUnreachable
 
+if TYPE_CHECKING:  # `pathlib` takes 4 ms to load: what is there is opened without it
+    from collections.abc import Callable
+    from pathlib import Path
 
-def make_whole(path: str, build: Callable[[Path], None]) -> None:
+
+def absolute(path: str) -> str:
+    """The whole path; `..` stays, as behind a link it leads elsewhere."""
+    if ".." not in path:
+        return os.path.abspath(path)  # noqa: PTH100 - see above
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    return str(Path(path).absolute())
+
+
+def make_whole(path: str, build: "Callable[[Path], None]") -> None:
     """Makes a new file beside its place and moves it there complete; if another process is first, its file stays."""
+    from pathlib import Path  # noqa: PLC0415 - as above
+
     final = Path(path).absolute()
-    require_folder(final)
+    require_folder(str(final))
     partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -28,13 +42,14 @@ def make_whole(path: str, build: Callable[[Path], None]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def require_folder(path: Path) -> None:
+def require_folder(path: str) -> None:
     """A ledger's folder is not made by accident."""
-    if not path.parent.is_dir():
-        raise StoreUnreachable(f"{path.parent} is not a folder: create it first, or name another --db")
+    folder = os.path.dirname(path)  # noqa: PTH120 - as above
+    if not os.path.isdir(folder):  # noqa: PTH112 - as above
+        raise StoreUnreachable(f"{folder} is not a folder: create it first, or name another --db")
 
 
-def publish(partial: Path, final: Path) -> bool:
+def publish(partial: "Path", final: "Path") -> bool:
     """Puts a finished file in its place; False if there is one already."""
     try:
         os.link(partial, final)
@@ -49,7 +64,7 @@ def publish(partial: Path, final: Path) -> bool:
     return True
 
 
-def publish_folder(partial: Path, final: Path) -> bool:
+def publish_folder(partial: "Path", final: "Path") -> bool:
     """The same for a folder."""
     if final.exists():
         return False
@@ -63,7 +78,7 @@ def publish_folder(partial: Path, final: Path) -> bool:
     return True
 
 
-def settle(path: Path) -> None:
+def settle(path: "Path") -> None:
     """Makes a file, or the names in a folder, survive a power cut."""
     number = os.open(path, os.O_RDONLY)
     try:
@@ -72,8 +87,10 @@ def settle(path: Path) -> None:
         os.close(number)
 
 
-def filesystem_of(path: Path) -> str | None:
+def filesystem_of(path: "Path") -> str | None:
     """The kind of file system under a path (Linux), for the warning about network folders."""
+    from pathlib import Path  # noqa: PLC0415 - as above
+
     try:
         lines = Path("/proc/self/mounts").read_text("utf-8", "replace").splitlines()
     except OSError:

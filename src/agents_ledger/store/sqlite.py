@@ -4,18 +4,20 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
-from agents_ledger.store.files import filesystem_of, make_whole, publish, require_folder
+from agents_ledger.store.files import absolute, filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_query import read_only
 from agents_ledger.store.statements import statements
+
+if TYPE_CHECKING:  # `pathlib` takes 4 ms to load, and is needed to make and to copy files
+    from pathlib import Path
 
 T = TypeVar("T")
 APPLICATION_ID = 0x6C646731  # "ldg1": `file` and others can tell a ledger
@@ -68,7 +70,7 @@ class SqliteDatabase(Database):
     dialect = "sqlite"
 
     def __init__(self, path: str, *, readonly: bool) -> None:
-        self.path = Path(path).absolute()
+        self.path = absolute(path)
         self.url = f"sqlite:///{self.path}"
         self.readonly = readonly
         self._pid = os.getpid()
@@ -79,8 +81,13 @@ class SqliteDatabase(Database):
         self._readers_lock = threading.Lock()
         self._group = GroupCommit(self._run)
         require_folder(self.path)
+        self._writer: apsw.Connection | None = None
         with translated(self.path):
-            self._writer = self._connect(readonly=readonly)
+            connection = self._connect(readonly=readonly)
+        if readonly:
+            self._readers.append(connection)  # who only reads has no other: each takes 2 ms, to read the schema
+        else:
+            self._writer = connection
 
     def read(self) -> "_Read":
         """One snapshot."""
@@ -88,9 +95,7 @@ class SqliteDatabase(Database):
 
     def write(self, body: Callable[[Tx], T]) -> T:
         """A durable transaction."""
-        self._check_usable()
-        if self.readonly:
-            raise ReadOnlyStore(f"{self.path} was opened read-only: open it for writing to change it")
+        self._usable_writer()
         return self._group.submit(body)
 
     def expect_much(self) -> None:
@@ -99,7 +104,7 @@ class SqliteDatabase(Database):
         Keys of other programs come in no order: half as much again of a cache saves a quarter of the reading.
         """
         with translated(self.path):
-            self._writer.execute("PRAGMA wal_autocheckpoint=16000; PRAGMA cache_size=-24576")
+            self._usable_writer().execute("PRAGMA wal_autocheckpoint=16000; PRAGMA cache_size=-24576")
 
     def tables(self) -> set[str]:
         """The tables that are there."""
@@ -108,21 +113,25 @@ class SqliteDatabase(Database):
     def ask(self, sql: str) -> list[Row]:
         """The rows of a query about the database itself."""
         self._check_usable()
+        if self._writer is None:
+            with self.read() as tx, translated(self.path):
+                return tx.connection.execute(sql).fetchall()
         with translated(self.path):
             return self._writer.execute(sql).fetchall()
 
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
+        connection = self._usable_writer()
         with translated(self.path):
-            self._writer.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                self._writer.execute(prelude)
-                if not self._writer.execute("SELECT 1 FROM ledger_migrations WHERE name = ?", (name,)).get:
-                    self._writer.execute(script)
-                self._writer.execute("COMMIT")
+                connection.execute(prelude)
+                if not connection.execute("SELECT 1 FROM ledger_migrations WHERE name = ?", (name,)).get:
+                    connection.execute(script)
+                connection.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
 
     def query(
@@ -154,13 +163,15 @@ class SqliteDatabase(Database):
 
     def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
         """The backup API, into a new file that appears only when it is complete."""
+        from pathlib import Path  # noqa: PLC0415 - as above
+
         path = Path(target).absolute()
         if path.exists():
             raise BadInput(f"{path} exists: a backup never overwrites; name another file")
         partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
         self._check_usable()
         try:
-            with translated(path):
+            with translated(str(path)):
                 self._copy_to(partial, progress)
             if not publish(partial, path):
                 raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
@@ -177,6 +188,8 @@ class SqliteDatabase(Database):
 
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows."""
+        from pathlib import Path  # noqa: PLC0415 - as above
+
         with self.read() as tx:
             ask = tx.connection.execute
             return {
@@ -185,19 +198,18 @@ class SqliteDatabase(Database):
                 "source_id": apsw.sqlite3_sourceid(),
                 "apsw": apsw.apsw_version(),
                 "wal_reset_bug": not wal_is_safe(sqlite_version()),
-                "file": str(self.path),
+                "file": self.path,
                 "size_bytes": ask("PRAGMA page_count").get * ask("PRAGMA page_size").get,
                 "journal_mode": ask("PRAGMA journal_mode").get,
                 "synchronous": {0: "off", 1: "normal", 2: "full", 3: "extra"}[ask("PRAGMA synchronous").get],
                 "page_size": ask("PRAGMA page_size").get,
-                "filesystem": filesystem_of(self.path),
+                "filesystem": filesystem_of(Path(self.path)),
             }
 
     def checkpoint(self) -> None:
         """Moves what is in the write-ahead log into the file."""
-        self._check_usable()
         with translated(self.path):
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._usable_writer().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Closes every connection (in the process that opened them)."""
@@ -206,10 +218,10 @@ class SqliteDatabase(Database):
         self._closed = True
         if os.getpid() != self._pid:
             return  # the parent's connections must not be touched here: closing would drop its locks
-        listening = [] if self._listener is None else [self._listener]
-        for connection in [*self._readers, *listening, self._writer]:
-            with suppress(apsw.Error):
-                connection.close()
+        for connection in [*self._readers, self._listener, self._writer]:
+            if connection is not None:
+                with suppress(apsw.Error):
+                    connection.close()
         self._readers.clear()
 
     def borrow_reader(self) -> apsw.Connection:
@@ -229,7 +241,7 @@ class SqliteDatabase(Database):
                 return
         connection.close()
 
-    def _copy_to(self, target: Path, progress: Callable[[int, int], None] | None) -> None:
+    def _copy_to(self, target: "Path", progress: Callable[[int, int], None] | None) -> None:
         copy = apsw.Connection(str(target))
         try:
             source = self._connect(readonly=True)
@@ -256,7 +268,7 @@ class SqliteDatabase(Database):
                     self._run_in_savepoint(connection, tx, job)
             self._commit(connection, jobs)
         except BaseException as problem:
-            self._stop_after_damage(problem)
+            self._stop_after_damage(connection, problem)
             if isinstance(problem, Exception) and (ours := as_ours(problem, self.path)) is not problem:
                 raise ours from problem
             raise
@@ -296,16 +308,16 @@ class SqliteDatabase(Database):
             job.error = as_ours(problem, self.path)
         connection.execute("RELEASE job")
 
-    def _stop_after_damage(self, problem: BaseException) -> None:
+    def _stop_after_damage(self, connection: apsw.Connection, problem: BaseException) -> None:
         try:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         except apsw.Error as worse:
             problem = worse
         if isinstance(problem, apsw.IOError):
             # After a failed sync nobody knows what reached the disk: this connection never writes again.
             self._broken = StoreError(f"the disk under {self.path} reported an error; open the ledger again to go on")
-            self._writer.close()
+            connection.close()
         elif isinstance(problem, apsw.CorruptError):
             self._broken = StoreCorrupt(f"{self.path} is damaged ({problem}); writing has stopped")
 
@@ -313,6 +325,8 @@ class SqliteDatabase(Database):
         self._check_usable()
         if self._broken is not None:
             raise self._broken
+        if self._writer is None:
+            raise ReadOnlyStore(f"{self.path} was opened read-only: open it for writing to change it")
         return self._writer
 
     def _check_usable(self) -> None:
@@ -323,7 +337,7 @@ class SqliteDatabase(Database):
 
     def _connect(self, *, readonly: bool) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=_STATEMENTS)
+        connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(BUSY_MS)
         # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
         # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).
@@ -369,7 +383,7 @@ class _Read:
 class SqliteReadTx(SqliteTx):
     """A snapshot; errors of the engine come out as ours."""
 
-    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
         super().__init__(connection)
         self.connection = connection
         self._path = path
@@ -388,7 +402,7 @@ class SqliteReadTx(SqliteTx):
 def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:
     """Makes a new ledger file."""
 
-    def fill(partial: Path) -> None:
+    def fill(partial: "Path") -> None:
         database = SqliteDatabase(str(partial), readonly=False)
         try:
             build(database)

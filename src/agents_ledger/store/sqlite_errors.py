@@ -1,7 +1,5 @@
 """Errors of SQLite as ours, with its own words and what to do next."""
 
-from pathlib import Path
-
 import apsw
 
 from agents_ledger.errors import (
@@ -69,7 +67,7 @@ class translated:  # noqa: N801 - used like a function
 
     __slots__ = ("_path", "_what")
 
-    def __init__(self, path: Path, what: str = "") -> None:
+    def __init__(self, path: str, what: str = "") -> None:
         self._path = path
         self._what = what
 
@@ -83,7 +81,7 @@ class translated:  # noqa: N801 - used like a function
                 raise ours from problem
 
 
-def as_ours(problem: Exception, path: Path, what: str = "") -> Exception:
+def as_ours(problem: Exception, path: str, what: str = "") -> Exception:
     """Our error for one of SQLite's; any other stays as it is."""
     for kind, ours, message in _KINDS:
         if isinstance(problem, kind):
@@ -97,7 +95,7 @@ def as_ours(problem: Exception, path: Path, what: str = "") -> Exception:
     return problem
 
 
-def _refused(problem: apsw.ConstraintError, path: Path) -> LedgerError:
+def _refused(problem: apsw.ConstraintError, path: str) -> LedgerError:
     text = " ".join(str(problem).split())
     if text.startswith("UNIQUE"):
         return Conflict(f"it is there already ({text}): give the new one another id or key")
