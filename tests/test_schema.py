@@ -14,12 +14,12 @@ import pytest
 from msgspec import Struct
 
 from agents_ledger import Ledger, Message, Turn
-from agents_ledger.errors import LedgerError
+from agents_ledger.errors import LedgerError, StoreError
 from agents_ledger.model import rows
 from agents_ledger.store import open_database, sqlite_rank
-from agents_ledger.store.migrate import apply, migrate, migrations, pending
+from agents_ledger.store.migrate import Migration, apply, checksum_of, migrate, migrations, pending
 from agents_ledger.store.sqlite import APPLICATION_ID, wal_is_safe
-from agents_ledger.store.statements import Dialect, statements
+from agents_ledger.store.statements import Dialect, schema_script, sql_folder, statements
 from tests.crash.processes import run_all
 from tests.support.databases import PostgresServer
 
@@ -149,6 +149,20 @@ def test_both_engines_know_the_same_statements_with_the_same_parameters() -> Non
     assert {name: set(each.names) for name, each in sqlite.items()} == {
         name: set(each.names) for name, each in postgres.items()
     }
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_the_checksums_of_all_migrations_are_written_down(dialect: Dialect) -> None:
+    folder = sql_folder().joinpath("migrations")
+    names = sorted({path.name.split(".")[0] for path in folder.glob("*.sql")})
+    # of a new one: the line for `checksums.txt` is its name, then what this gives for SQLite and for PostgreSQL
+    computed = [(name, checksum_of(schema_script(name, dialect, folder))) for name in names]
+    assert [(step.name, step.checksum) for step in migrations(dialect)] == computed
+
+
+def test_a_migration_that_was_changed_is_not_run() -> None:
+    with pytest.raises(StoreError, match="not as it was released"):
+        _ = Migration("20261115_heart", "other", "sqlite").script
 
 
 def test_migrating_again_does_nothing(url: str) -> None:

@@ -1,14 +1,22 @@
 """Migrations: applied once, in order, each in the transaction that records its name and checksum."""
 
 from functools import cache
-from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import cast
+
+from msgspec import Struct
 
 from agents_ledger.errors import NeedsMigration, NewerLedger, NotALedger, StoreError
 from agents_ledger.model.ids import UlidSource
 from agents_ledger.model.times import now_ms
 from agents_ledger.store.database import Database
-from agents_ledger.store.statements import Dialect, schema_script, sql_folder, whole_schema, without_comments
+from agents_ledger.store.statements import (
+    Dialect,
+    checksums_of_migrations,
+    schema_script,
+    sql_folder,
+    whole_schema,
+    without_comments,
+)
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS ledger_migrations "
@@ -16,25 +24,38 @@ _TABLE = (
 )
 
 
-class Migration(NamedTuple):
+class Migration(Struct, frozen=True):
     """One step of the schema."""
 
     name: str
-    script: str
     checksum: str
+    dialect: Dialect
+
+    @property
+    def script(self) -> str:
+        """What it does."""
+        script = schema_script(self.name, self.dialect, sql_folder().joinpath("migrations"))
+        if checksum_of(script) != self.checksum:
+            raise StoreError(f"migration {self.name} is not as it was released: install agents-ledger anew")
+        return script
 
 
 @cache
 def migrations(dialect: Dialect) -> tuple[Migration, ...]:
-    """All steps that this version knows, in order."""
-    folder = sql_folder().joinpath("migrations")
-    names = sorted({entry.name.split(".")[0] for entry in folder.iterdir() if entry.name.endswith(".sql")})
-    scripts = [(name, schema_script(name, dialect, folder)) for name in names]
-    return tuple(Migration(name, text, _checksum(text)) for name, text in scripts)
+    """All steps that this version knows, in order.
+
+    They never change, so their checksums are written down: to read all scripts at each opening, and to load what
+    computes a hash, took 5 ms. A script is checked against its own when it is read.
+    """
+    column = 1 if dialect == "sqlite" else 2
+    listed = map(str.split, checksums_of_migrations().splitlines())
+    return tuple(Migration(parts[0], parts[column], dialect) for parts in listed)
 
 
-def _checksum(script: str) -> str:
+def checksum_of(script: str) -> str:
     """Over what a script does: a better comment is not another migration."""
+    from hashlib import sha256  # noqa: PLC0415 - only when something is migrated
+
     return sha256(" ".join(without_comments(script).split()).encode()).hexdigest()
 
 

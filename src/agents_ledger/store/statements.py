@@ -1,35 +1,43 @@
 """The named SQL statements, read from the `.sql` files and put into an engine's dialect."""
 
+# ruff: noqa: PTH118, PTH120, PTH123, PTH208 - every command comes here, and `pathlib` takes 4 ms to load
+
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Dialect = Literal["sqlite", "postgres"]
 
-_MARK = re.compile(r"^-- (name|fragment): (\w+)$", re.MULTILINE)
-# `{filters}`: a fragment, the same in every statement that names it
-_USE = re.compile(r"\{(\w+)\}")
+_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
+# (with the end of the line before it: a beginning that is always the same is found twice as fast)
+_MARK = re.compile(r"\n-- (name|fragment): (\w+)$", re.MULTILINE)
+# `{filters}`: a fragment, the same in every statement that names it. (Texts are what few statements need: `re` compiles
+# them when they are first used.)
+_USE = r"\{(\w+)\}"
 _PARAM = re.compile(r"(?<![:\w]):([a-z_]+)")
 # `IN_LIST(:ids)`: one of the members of a JSON array
-_LIST = re.compile(r"IN_LIST\((:\w+)\)")
+_LIST = r"IN_LIST\((:\w+)\)"
 _LISTS: dict[Dialect, str] = {
     "sqlite": r"IN (SELECT value FROM json_each(\1))",
     "postgres": r"IN (SELECT json_array_elements_text(CAST(\1 AS JSON)))",
 }
 # `MEMBERS(:texts)`: the same as a table `wanted` with one column, `value`
-_MEMBERS = re.compile(r"MEMBERS\((:\w+)\)")
+_MEMBERS = r"MEMBERS\((:\w+)\)"
 _TABLES: dict[Dialect, str] = {
     "sqlite": r"json_each(\1) AS wanted",
     "postgres": r"json_array_elements_text(CAST(\1 AS JSON)) AS wanted(value)",
 }
 # `FACE(aix.sessions)`: a view of another system, in a schema of its own or under a name with a prefix
-_FACE = re.compile(r"FACE\((\w+)\.(\w+)\)")
+_FACE = r"FACE\((\w+)\.(\w+)\)"
 _COMMENT = re.compile(r"--[^\n]*")
 _WORDS = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
-_TYPES = re.compile(r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)")
+_TYPES = r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)"
 
 
 class Statement:
@@ -79,15 +87,21 @@ class Statements(Mapping[str, Statement]):
 @cache
 def statements(dialect: Dialect) -> Statements:
     """The shared ones, then the dialect's own."""
-    folder = sql_folder().joinpath("queries")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    folder = os.path.join(_FOLDER, "queries")
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
     # `tree.sql`, `search.sqlite.sql`
     mine = [name for name in names if name.count(".") == 1 or name.split(".")[1] == dialect]
-    texts = [folder.joinpath(name).read_text("utf-8") for name in mine]
-    return Statements(dialect, [piece for text in texts for piece in _pieces(text)])
+    texts = [read_text(os.path.join(folder, name)) for name in mine]
+    return Statements(dialect, list(_pieces("\n".join(["", *texts]))))
 
 
-def schema_script(stem: str, dialect: Dialect, folder: Path | None = None) -> str:
+def read_text(path: str) -> str:
+    """The text of a file of ours."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def schema_script(stem: str, dialect: Dialect, folder: "Path | None" = None) -> str:
     """A schema or migration: the shared text in the dialect's words, then the dialect's own text."""
     place = folder or sql_folder()
     shared = place.joinpath(f"{stem}.sql")
@@ -109,9 +123,16 @@ def face_name(system: str, table: str, dialect: Dialect) -> str:
     return table if is_clear else f"{system.removesuffix('s')}_{table}"
 
 
-def sql_folder() -> Path:
+def sql_folder() -> "Path":
     """Where the `.sql` files are."""
-    return Path(__file__).with_name("sql")
+    from pathlib import Path  # noqa: PLC0415 - see above
+
+    return Path(_FOLDER)
+
+
+def checksums_of_migrations() -> str:
+    """A line for each migration: its name, and its checksum for SQLite and for PostgreSQL."""
+    return read_text(os.path.join(_FOLDER, "migrations", "checksums.txt"))
 
 
 def without_comments(sql: str) -> str:
@@ -123,7 +144,7 @@ def translate(sql: str, dialect: Dialect) -> str:
     """Types in the words of the dialect."""
     if dialect == "sqlite":
         return sql
-    words = _TYPES.sub(lambda match: _WORDS[match[1]], without_comments(sql))
+    words = re.sub(_TYPES, lambda match: _WORDS[match[1]], without_comments(sql))
     return words.replace(" WITHOUT ROWID", "")
 
 
@@ -135,12 +156,16 @@ def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statement:
     body = without_comments(body)
-    while _USE.search(body):
-        body = _USE.sub(lambda use: fragments[use[1]], body)
+    while "{" in body and re.search(_USE, body):
+        body = re.sub(_USE, lambda use: fragments[use[1]], body)
     sql = " ".join(body.strip().rstrip(";").split())
     used = _PARAM.findall(sql)
-    sql = _MEMBERS.sub(_TABLES[dialect], _LIST.sub(_LISTS[dialect], sql))
-    sql = _FACE.sub(lambda found: face_name(found[1], found[2], dialect), sql)
+    if "IN_LIST(" in sql:
+        sql = re.sub(_LIST, _LISTS[dialect], sql)
+    if "MEMBERS(" in sql:
+        sql = re.sub(_MEMBERS, _TABLES[dialect], sql)
+    if "FACE(" in sql:
+        sql = re.sub(_FACE, lambda found: face_name(found[1], found[2], dialect), sql)
     if dialect == "sqlite":
         return Statement(sql, tuple(dict.fromkeys(used)))
     sql = re.sub(r"CAST\((:\w+) AS TEXT\)", r"CAST(\1 AS VARCHAR)", sql)
