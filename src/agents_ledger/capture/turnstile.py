@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from agents_ledger.errors import StoreBusy
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.lease import TTL_MS, is_dead
-from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 
 _FACT = "sync_writer"
@@ -78,5 +77,7 @@ def _leave(tx: Tx, value: str) -> None:
 
 
 def _is_dead(held: str, now: int) -> bool:
+    from agents_ledger.model.rows import LeaseRow  # noqa: PLC0415 - only where another sync is at work, or was stopped
+
     writer, since, *_ = held.split(" ")
     return is_dead(LeaseRow("", "", writer, "", int(since) + 60 * TTL_MS), now)

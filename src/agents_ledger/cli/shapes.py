@@ -82,8 +82,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agents_ledger.cli.terminal import json_safe
-from agents_ledger.model.overview import SessionLine, Tree
-from agents_ledger.model.rows import Record
 
 if TYPE_CHECKING:
     from agents_ledger.capture.summary import Summary
@@ -91,6 +89,8 @@ if TYPE_CHECKING:
     from agents_ledger.model.captures import Capture
     from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.hits import Found
+    from agents_ledger.model.overview import SessionLine, Tree
+    from agents_ledger.model.rows import Record
 
 Shape = dict[str, Any]
 _OUTCOME = ("status", "result_json", "error", "completed_at", "spawned_session_label")
@@ -102,7 +102,7 @@ def answer(document: Shape) -> None:
     sys.stdout.write(json_safe(encoded) + "\n")
 
 
-def session_line(line: SessionLine) -> Shape:
+def session_line(line: "SessionLine") -> Shape:
     """A session with what its head says about it."""
     rest = {name: getattr(line, name) for name in line.__struct_fields__ if name != "session"}
     return {**msgspec.structs.asdict(line.session), **rest}
@@ -118,7 +118,7 @@ def fork_points_page(value: "ForkPoints") -> Shape:
     return {name: getattr(value, name) for name in ("question", "budget_tokens", "by", "points")}
 
 
-def record(value: Record) -> Shape:
+def record(value: "Record") -> Shape:
     """A whole turn."""
     seal = value.turn.turn_hash
     turn = {**msgspec.structs.asdict(value.turn), "turn_hash": None if seal is None else seal.hex()}
@@ -154,7 +154,7 @@ def summary(value: "Summary", duration_ms: int, *, samples: bool) -> Shape:
     return {**msgspec.structs.asdict(value), "duration_ms": duration_ms, "samples": samples}
 
 
-def tree(value: Tree) -> Shape:
+def tree(value: "Tree") -> Shape:
     """A tree, its sessions by name."""
     heads = [{"label": label, "turn_id": turn_id} for label, turn_id in value.heads]
     return {"root_id": value.root_id, "nodes": value.nodes, "heads": heads, "first": value.first}

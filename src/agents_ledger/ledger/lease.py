@@ -3,9 +3,12 @@
 import os
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agents_ledger.errors import LedgerError
-from agents_ledger.model.rows import LeaseRow
+
+if TYPE_CHECKING:
+    from agents_ledger.model.rows import LeaseRow
 
 TTL_MS = 60_000
 _BEATS = 3  # renewals within a lease's life
@@ -27,7 +30,7 @@ def retire(name: str) -> None:
     _open_writers.discard(name)
 
 
-def is_dead(lease: LeaseRow, now: int) -> bool:
+def is_dead(lease: "LeaseRow", now: int) -> bool:
     """Whether nobody can be writing any more.
 
     On the writer's own machine the process table decides, at once; from elsewhere only the time does.

@@ -13,7 +13,6 @@ from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.opening import opened
 from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.model.later import Later
-from agents_ledger.model.rows import AliasRow, CallRow, MoveRow, Record, SessionRow, TurnRow
 from agents_ledger.store import ALL, Database, Tx
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
         verify,
     )
     from agents_ledger.ledger.policy import Policy
-    from agents_ledger.model import entries, hits, overview, texts
+    from agents_ledger.model import entries, hits, overview, rows, texts
     from agents_ledger.model.fork_points import ForkPoints
     from agents_ledger.model.summary import Summariser
 else:  # no program needs all of it, and `ldg` is to answer at once: each is loaded when it is asked for
@@ -60,6 +59,7 @@ else:  # no program needs all of it, and `ldg` is to answer at once: each is loa
     verify = Later("agents_ledger.ledger.verify")
     entries = Later("agents_ledger.model.entries")
     overview = Later("agents_ledger.model.overview")
+    rows = Later("agents_ledger.model.rows")
     texts = Later("agents_ledger.model.texts")
 
 
@@ -213,39 +213,39 @@ class Ledger:
 
     # moving
 
-    def fork(self, turn_id: str, label: str | None = None) -> SessionRow:
+    def fork(self, turn_id: str, label: str | None = None) -> "rows.SessionRow":
         """A new session at a turn; the original is untouched."""
         return self.database.write(lambda tx: moves.fork(tx, self.env, turn_id, label))
 
     def rewind(
         self, session: str, turn_id: str | None = None, *, turns: int | None = None, expect: str | Head | None = HEAD
-    ) -> MoveRow:
+    ) -> "rows.MoveRow":
         """Moves a session back, to an earlier turn or by a number of turns (1); nothing is lost."""
         return self.database.write(lambda tx: moves.rewind(tx, self.env, session, turn_id, turns, expect))
 
     rollback = rewind
 
-    def forward(self, session: str, turn_id: str | None = None) -> MoveRow:
+    def forward(self, session: str, turn_id: str | None = None) -> "rows.MoveRow":
         """Moves a session forward again, to where it was before it was rewound."""
         return self.database.write(lambda tx: moves.forward(tx, self.env, session, turn_id))
 
-    def create_session(self, label: str, origin: "sessions.Origin | None" = None) -> SessionRow:
+    def create_session(self, label: str, origin: "sessions.Origin | None" = None) -> "rows.SessionRow":
         """A new session without turns."""
         return self.database.write(lambda tx: sessions.create(tx, self.env, label, origin or sessions.Origin()))
 
-    def archive(self, session: str) -> SessionRow:
+    def archive(self, session: str) -> "rows.SessionRow":
         """Puts a session away; its turns stay."""
         return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "archived"))
 
-    def restore(self, session: str) -> SessionRow:
+    def restore(self, session: str) -> "rows.SessionRow":
         """Makes an archived session active again."""
         return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "active"))
 
-    def alias(self, alias: str, session: str, reason: str = "manual") -> AliasRow:
+    def alias(self, alias: str, session: str, reason: str = "manual") -> "rows.AliasRow":
         """Another key for a session (`identity_promotion`, `identity_merge`, `manual`)."""
         return self.database.write(lambda tx: sessions.add_alias(tx, self.env, alias, session, reason))
 
-    def merge(self, session: str, into: str) -> SessionRow:
+    def merge(self, session: str, into: str) -> "rows.SessionRow":
         """Lets a session's label and aliases lead to another session; its own turns stay where they are."""
         return self.database.write(lambda tx: sessions.merge(tx, self.env, session, into))
 
@@ -268,8 +268,8 @@ class Ledger:
         with self.database.read() as tx:
             found = tx.rows("session_list", before_at=at, after_label=label, limit=limit, **filters.bound())
             openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
-        width = len(SessionRow.__struct_fields__)
-        lines = [overview.SessionLine(SessionRow(*row[:width]), *row[width:]) for row in found]
+        width = len(rows.SessionRow.__struct_fields__)
+        lines = [overview.SessionLine(rows.SessionRow(*row[:width]), *row[width:]) for row in found]
         return [msgspec.structs.replace(line, opening=openings.get(line.session.thread_id or "")) for line in lines]
 
     def origins(self) -> dict[str, int]:
@@ -277,7 +277,7 @@ class Ledger:
         with self.database.read() as tx:
             return {row[0]: row[1] for row in tx.rows("session_origins")}
 
-    def session(self, label: str) -> SessionRow:
+    def session(self, label: str) -> "rows.SessionRow":
         """One session, by its label or an alias."""
         with self.database.read() as tx:
             return sessions.require(tx, label)
@@ -294,30 +294,30 @@ class Ledger:
                 move = tx.first("head_at_time", label=found.label, at=at)
             return None if move is None else str(move[2])
 
-    def history(self, session: str, *, after: int = 0, limit: int = ALL) -> list[MoveRow]:
+    def history(self, session: str, *, after: int = 0, limit: int = ALL) -> "list[rows.MoveRow]":
         """Every movement of a session's pointer, oldest first; a page: those after a number."""
         with self.database.read() as tx:
             label = sessions.require(tx, session).label
-            return [MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
+            return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
 
-    def aliases(self, session: str) -> list[AliasRow]:
+    def aliases(self, session: str) -> "list[rows.AliasRow]":
         """The other keys of a session."""
         with self.database.read() as tx:
             label = sessions.require(tx, session).label
-            return [AliasRow(*row) for row in tx.rows("aliases_of", label=label)]
+            return [rows.AliasRow(*row) for row in tx.rows("aliases_of", label=label)]
 
-    def subagents(self, session: str) -> list[SessionRow]:
+    def subagents(self, session: str) -> "list[rows.SessionRow]":
         """The sessions that a session's tool calls started."""
         with self.database.read() as tx:
             label = sessions.require(tx, session).label
-            return [SessionRow(*row) for row in tx.rows("subagents_of", label=label)]
+            return [rows.SessionRow(*row) for row in tx.rows("subagents_of", label=label)]
 
     def find(self, text: str) -> str:
         """A turn's id from an id, its end or beginning, or a session's label."""
         with self.database.read() as tx:
             return threads.find(tx, text)
 
-    def get(self, turn_id: str) -> Record:
+    def get(self, turn_id: str) -> "rows.Record":
         """One whole turn."""
         with self.database.read() as tx:
             return records.read_record(tx, turn_id)
@@ -327,21 +327,21 @@ class Ledger:
         with self.database.read() as tx:
             return threads.ancestry(tx, turn_id)
 
-    def thread(self, turn_id: str, *, from_depth: int = 1, limit: int | None = None) -> list[Record]:
+    def thread(self, turn_id: str, *, from_depth: int = 1, limit: int | None = None) -> "list[rows.Record]":
         """The whole turns from the root (or a depth) to a turn; at most `limit` of them."""
         with self.database.read() as tx:
             last = None if limit is None else from_depth + limit - 1
             return records.complete_all(tx, list(threads.path(tx, turn_id, from_depth, last)))
 
-    def path(self, turn_id: str) -> list[TurnRow]:
+    def path(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns from the root to a turn, without what hangs on them."""
         with self.database.read() as tx:
             return list(threads.path(tx, turn_id))
 
-    def children(self, turn_id: str) -> list[TurnRow]:
+    def children(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns that follow a turn directly."""
         with self.database.read() as tx:
-            return [TurnRow(*row) for row in tx.rows("children", id=turn_id)]
+            return [rows.TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
@@ -373,13 +373,13 @@ class Ledger:
         """A thread once more, event by event, from a depth on; `sees`: with what the model saw. Moves nothing."""
         return replay.replay(self.database, turn_id, first, sees=sees)
 
-    def tools_outside(self, turn_id: str | None = None) -> list[CallRow]:
+    def tools_outside(self, turn_id: str | None = None) -> "list[rows.CallRow]":
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
         with self.database.read() as tx:
             found = [
                 row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in texts.read_json(row[5])
             ]
-            return [CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
+            return [rows.CallRow(*row) for call_id in found for row in tx.rows("call_by_id", id=call_id)]
 
     def search(
         self,

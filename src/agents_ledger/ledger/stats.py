@@ -1,6 +1,6 @@
 """Statistics of tokens and money: by time, model, project, origin, session; every call to a model once."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, tzinfo
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -102,7 +102,7 @@ def tokens(
     """
     if wrong := [each for each in by if each not in DIMENSIONS]:
         raise BadInput(f"{wrong[0]!r} is nothing to count by: {', '.join(DIMENSIONS)} are")
-    rows = list(_rows(database, filters, by))
+    rows = _rows(database, filters, by)
     table = prices_of({(row[2], row[1]) for row in rows if row[1]}, prices_kept_in)
     groups, unpriced = _folded(rows, by, zone, table)
     lines = [Line(key, each.done()) for key, each in groups.items()]
@@ -148,11 +148,11 @@ def contexts(
     return sorted(found, key=lambda line: (-(line.share or 0), -line.prompt_tokens, line.session or ""))
 
 
-def _rows(database: Database, filters: Filters, by: Collection[str]) -> Iterator[Row]:
+def _rows(database: Database, filters: Filters, by: Collection[str]) -> list[Row]:
     bound = filters.bound()
     is_alone = _ALONE.issuperset(by) and filters.about_sessions == EVERYTHING
     with database.read() as tx:
-        yield from tx.each(
+        return tx.rows(
             "usage_lines_alone" if is_alone else "usage_lines",
             after=usage.counted_through(tx),
             through=usage.EVERYTHING,

@@ -13,7 +13,6 @@ from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
 from agents_ledger.store.files import absolute, filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
-from agents_ledger.store.sqlite_query import read_only
 from agents_ledger.store.statements import statements
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load, and is needed to make and to copy files
@@ -138,6 +137,8 @@ class SqliteDatabase(Database):
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
     ) -> tuple[list[str], list[Row]]:
         """Somebody's own SQL, on a connection that can't write, attach, or change settings."""
+        from agents_ledger.store.sqlite_query import read_only  # noqa: PLC0415 - only here
+
         self._check_usable()
         with translated(self.path):
             connection = self._connect(readonly=True)
