@@ -1,6 +1,5 @@
 """What every command has: `--db`, `--json`, and the way to the ledger. Loads nothing but click."""
 
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -30,6 +29,8 @@ class Door:
     @property
     def ldg(self) -> str:
         """The command as it must be typed to come here again: with `--db`, if that was given."""
+        import shlex  # noqa: PLC0415 - only where a command is named
+
         return f"ldg --db {shlex.quote(self.db)}" if self.db else "ldg"
 
     def reading(self) -> "Ledger":

@@ -1,7 +1,6 @@
 """The filters, as options of any command."""
 
 import os
-import shlex
 from collections.abc import Callable
 from datetime import UTC
 from functools import wraps
@@ -54,6 +53,8 @@ def filtered(body: Callable[..., R]) -> Callable[..., R]:
 
 def chosen() -> list[str]:
     """The filters of this command, as they are typed: for the command that shows the next page."""
+    import shlex  # noqa: PLC0415 - only on a page that has a next one
+
     given = {name: value for name in _NAMES if (value := click.get_current_context().params.get(name)) is not None}
     flags = {True: "--subagents", False: "--no-subagents"}
     return [

@@ -1,7 +1,6 @@
 """Numbers, times and sizes as people say them."""
 
 import os
-import shlex
 from datetime import datetime
 
 from agents_ledger import config
@@ -23,6 +22,8 @@ def short(turn_id: str) -> str:
 
 def quoted(label: str) -> str:
     """A label as it is typed in a shell, whatever is in it."""
+    import shlex  # noqa: PLC0415 - only where a command is named
+
     return shlex.quote(label)
 
 

@@ -20,7 +20,7 @@ _MARK = re.compile(r"\n-- (name|fragment): (\w+)$", re.MULTILINE)
 # `{filters}`: a fragment, the same in every statement that names it. (Texts are what few statements need: `re` compiles
 # them when they are first used.)
 _USE = r"\{(\w+)\}"
-_PARAM = re.compile(r"(?<![:\w]):([a-z_]+)")
+_PARAM = re.compile(r":(?<![:\w]:)([a-z_]+)")  # (the colon first, as above)
 # `IN_LIST(:ids)`: one of the members of a JSON array
 _LIST = r"IN_LIST\((:\w+)\)"
 _LISTS: dict[Dialect, str] = {
@@ -156,8 +156,9 @@ def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statement:
     body = without_comments(body)
-    while "{" in body and re.search(_USE, body):
-        body = re.sub(_USE, lambda use: fragments[use[1]], body)
+    found = body.count("{")
+    while found:
+        body, found = re.subn(_USE, lambda use: fragments[use[1]], body)
     sql = " ".join(body.strip().rstrip(";").split())
     used = _PARAM.findall(sql)
     if "IN_LIST(" in sql:
@@ -165,7 +166,7 @@ def _statement(body: str, dialect: Dialect, fragments: dict[str, str]) -> Statem
     if "MEMBERS(" in sql:
         sql = re.sub(_MEMBERS, _TABLES[dialect], sql)
     if "FACE(" in sql:
-        sql = re.sub(_FACE, lambda found: face_name(found[1], found[2], dialect), sql)
+        sql = re.sub(_FACE, lambda face: face_name(face[1], face[2], dialect), sql)
     if dialect == "sqlite":
         return Statement(sql, tuple(dict.fromkeys(used)))
     sql = re.sub(r"CAST\((:\w+) AS TEXT\)", r"CAST(\1 AS VARCHAR)", sql)
