@@ -1,7 +1,7 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -60,8 +60,8 @@ def grouped(
         piece = ranked[seen : seen + step]
         facts = facts_of(tx, [hit.turn_id for hit in piece])
         for hit in piece:
-            if hit.turn_id in facts:
-                about = facts[hit.turn_id]
+            about = facts.get(hit.turn_id)
+            if about is not None:
                 members.setdefault(about.session or about.root_id, []).append((hit, about))
         seen += len(piece)
     shown = list(members.values())[skip : skip + limit]
@@ -72,7 +72,7 @@ def grouped(
 def snippets_of(tx: Tx, query: Query, hits: Mapping[Ranked, Facts]) -> dict[str, Snippet]:
     """By turn: the piece of text that made it a hit."""
     show = _show(tx, query, list(hits.items()))
-    return {hit.turn_id: _shown(show, hit, about)[-1] for hit, about in hits.items()}
+    return {hit.turn_id: _shown(show, hit)[-1] for hit in hits}
 
 
 def facts_of(tx: Tx, turn_ids: list[str]) -> dict[str, Facts]:
@@ -91,16 +91,18 @@ def homes_of(tx: Tx, turns: Iterable[Facts]) -> dict[str | None, Home]:
 class _Show(msgspec.Struct, frozen=True):
     """What hits are shown with."""
 
-    tx: Tx
     markers: tuple[Marker, ...]
     texts: dict[str, _Texts]
     homes: dict[str | None, Home]
+    noted: dict[str, str | None]
 
 
 def _show(tx: Tx, query: Query, hits: list[tuple[Ranked, Facts]]) -> _Show:
-    exact = Marker([(term.text, term.is_prefix) for term in query.wanted])
-    loose = Marker([form for term in query.wanted for form in forms(term)])
-    return _Show(tx, (exact, loose), _texts(tx, [hit for hit, _ in hits]), homes_of(tx, [about for _, about in hits]))
+    wanted = query.wanted
+    exact = Marker([(term.text, term.is_prefix) for term in wanted])
+    loose = Marker([form for term in wanted for form in forms(term)])
+    homes = homes_of(tx, [about for _, about in hits])
+    return _Show((exact, loose), _texts(tx, [hit for hit, _ in hits]), homes, _noted(tx, hits, homes))
 
 
 def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
@@ -112,13 +114,13 @@ def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
         home.project,
         home.origin,
         bool(home.is_subagent),
-        tuple(_hit(show, hit, facts) for hit, facts in hits[:each]),
+        tuple([_hit(show, hit, facts) for hit, facts in hits[:each]]),
         max(0, len(hits) - each),
     )
 
 
 def _hit(show: _Show, hit: Ranked, about: Facts) -> Hit:
-    place, role, tool, snippet = _shown(show, hit, about)
+    place, role, tool, snippet = _shown(show, hit)
     return Hit(
         about.turn_id,
         about.started_at,
@@ -133,13 +135,10 @@ def _hit(show: _Show, hit: Ranked, about: Facts) -> Hit:
     )
 
 
-def _shown(show: _Show, hit: Ranked, about: Facts) -> tuple[Place, str | None, str | None, Snippet]:
+def _shown(show: _Show, hit: Ranked) -> tuple[Place, str | None, str | None, Snippet]:
     """Where the words stand, who said them or by which tool, and the piece."""
     if hit.place is not None:
-        text = {"title": show.homes.get(about.session, NOWHERE).title, "path": hit.said}.get(hit.place)
-        text = show.tx.value("summary_of", turn_id=hit.turn_id) if text is None else text
-        place = cast("Place", hit.place)
-        return place, None, None, _piece(text or "", show.markers)
+        return cast("Place", hit.place), None, None, _piece(show.noted.get(hit.turn_id) or "", show.markers)
     found = show.texts.get(hit.turn_id, _Texts())
     for marker in show.markers:
         for place, text, is_json in found.named:
@@ -157,20 +156,36 @@ def _texts(tx: Tx, hits: list[Ranked]) -> dict[str, _Texts]:
         for hit in hits
         if hit.place is None
     }
-    wanted = [number for number in of_turn if number is not None]
-    said = {"numbers": msgspec.json.encode([number for number in wanted if number % 2 == 0]).decode()}
-    called = {"numbers": msgspec.json.encode([number for number in wanted if number % 2]).decode()}
+    said = [number for number in of_turn if number is not None and number % 2 == 0]
+    called = [number for number in of_turn if number is not None and number % 2]
     found: dict[str, _Texts] = {}
-    for number, role, content, thinking in tx.rows("found_messages", **said):
-        found[of_turn[number]] = _Texts(role, None, _there(("content", content, False), ("thinking", thinking, False)))
-    for number, tool, params, result, error in tx.rows("found_calls", **called):
-        named = _there(("params", params, True), ("result", result, True), ("result", error, False))
-        found[of_turn[number]] = _Texts("tool", tool, named)
+    named: tuple[tuple[Place, Any, bool], ...]
+    for number, role, content, thinking in _numbered(tx, "found_messages", said):
+        named = ("content", content, False), ("thinking", thinking, False)
+        found[of_turn[number]] = _Texts(role, None, [each for each in named if each[1]])
+    for number, tool, params, result, error in _numbered(tx, "found_calls", called):
+        named = ("params", params, True), ("result", result, True), ("result", error, False)
+        found[of_turn[number]] = _Texts("tool", tool, [each for each in named if each[1]])
     return found
 
 
-def _there(*named: tuple[Place, str | None, bool]) -> list[tuple[Place, str, bool]]:
-    return [(place, text, is_json) for place, text, is_json in named if text]
+def _numbered(tx: Tx, name: str, numbers: list[int]) -> list[tuple[Any, ...]]:
+    """Messages or calls by their numbers."""
+    return tx.rows(name, numbers=msgspec.json.encode(numbers).decode()) if numbers else []
+
+
+def _noted(tx: Tx, hits: list[tuple[Ranked, Facts]], homes: dict[str | None, Home]) -> dict[str, str | None]:
+    """By turn: the title, the path or the summary that matched."""
+    noted: dict[str, str | None] = {}
+    for hit, about in hits:
+        if hit.place == "title":
+            noted[hit.turn_id] = homes.get(about.session, NOWHERE).title
+        elif hit.place is not None:
+            noted[hit.turn_id] = hit.said if hit.place == "path" else None
+    untold = [turn_id for turn_id, text in noted.items() if text is None]
+    if untold:
+        noted.update(tx.rows("summaries_of", ids=msgspec.json.encode(untold).decode()))
+    return noted
 
 
 def _cut_json(text: str, marker: Marker) -> Snippet | None:

@@ -4,6 +4,7 @@ Every text is a query: what looks like syntax and is none is just words.
 """
 
 import re
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -69,18 +70,18 @@ class Condition(Struct, frozen=True):
     is_excluded: bool = False
 
 
-class Query(Struct, frozen=True):
-    """A whole query."""
+class Query(Struct, frozen=True, dict=True):
+    """A whole query; what follows from it is found out once."""
 
     terms: tuple[Term, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
-    @property
+    @cached_property
     def wanted(self) -> tuple[Term, ...]:
         """The terms that are looked for."""
         return tuple(term for term in self.terms if not term.is_excluded)
 
-    @property
+    @cached_property
     def excluded(self) -> tuple[Term, ...]:
         """The terms that must not be there."""
         return tuple(term for term in self.terms if term.is_excluded)
@@ -90,7 +91,7 @@ class Query(Struct, frozen=True):
         """Whether all that is looked for is one whole word."""
         return len(self.terms) == 1 and self.terms[0].text.isalnum() and not self.terms[0].is_prefix
 
-    @property
+    @cached_property
     def is_special(self) -> bool:
         """Whether something is looked for that only the index of special texts knows."""
         texts = [term.text for term in self.wanted]

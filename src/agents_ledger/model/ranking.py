@@ -15,6 +15,7 @@ _HALF_LIFE = 30 * 86_400_000 / _STEP_MS  # steps
 _NEWNESS = 0.35  # how much more a turn of this moment counts than one of long ago
 _AGAIN = 0.08  # how much each further matching part of a turn adds
 _MOST_AGAIN = 5
+_MOST_FACTORS = 16_384  # that are remembered: half a year of steps
 _RRF = 20
 
 
@@ -33,28 +34,34 @@ class Newness:
     """How much more new turns count, at a moment."""
 
     def __init__(self, now_ms: int) -> None:
-        self._now = now_ms // _STEP_MS
+        self.factors = _factors(now_ms // _STEP_MS)
 
     def of(self, turn_id: str) -> float:
         """A factor from 1 (old) to 1.35 (just now), from the time in a turn's id."""
-        return _factor(turn_id[:_COARSE], self._now)
+        return self.factors[turn_id[:_COARSE]]
 
 
 def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Ranked]:
     """Turns out of (number, turn, score) of their parts, the best first."""
-    best: dict[str, tuple[float, int]] = {}
+    best: dict[str, tuple[Any, ...]] = {}  # the rows themselves: nothing is made for a part that does not count
     again: dict[str, int] = {}
-    for number, turn_id, score, *_ in rows:
+    for row in rows:
+        turn_id = row[1]
         known = best.get(turn_id)
-        if known is not None:
+        if known is None:
+            best[turn_id] = row
+        else:
             again[turn_id] = again.get(turn_id, 0) + 1
-        if known is None or score > known[0]:
-            best[turn_id] = score, number
-    for turn_id, times in again.items():
-        score, number = best[turn_id]
-        best[turn_id] = score * (1 + _AGAIN * min(times, _MOST_AGAIN)), number
-    ranked = [Ranked(turn_id, number, score * newness.of(turn_id)) for turn_id, (score, number) in best.items()]
-    return _in_order(ranked)
+            if row[2] > known[2]:
+                best[turn_id] = row
+    more = {turn_id: 1 + _AGAIN * min(times, _MOST_AGAIN) for turn_id, times in again.items()}
+    factors = newness.factors
+    return _in_order(
+        [
+            Ranked(turn_id, row[0], row[2] * more.get(turn_id, 1) * factors[turn_id[:_COARSE]])
+            for turn_id, row in best.items()
+        ]
+    )
 
 
 def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
@@ -83,10 +90,24 @@ def _in_order(ranked: list[Ranked]) -> list[Ranked]:
     return ranked
 
 
-@lru_cache(maxsize=16_384)
-def _factor(stamp: str, now: int) -> float:
-    """How much more a turn of that time counts; both in steps."""
-    then = 0
-    for char in stamp:
-        then = then << 5 | _ALPHABET.get(char, 0)
-    return 1 + _NEWNESS * math.pow(0.5, max(0, now - then) / _HALF_LIFE)
+class _Factors(dict[str, float]):
+    """How much more turns count at a moment, by the beginning of their ids: each is computed once."""
+
+    def __init__(self, now: int) -> None:
+        super().__init__()
+        self._now = now
+
+    def __missing__(self, stamp: str) -> float:
+        then = 0
+        for char in stamp:
+            then = then << 5 | _ALPHABET.get(char, 0)
+        if len(self) >= _MOST_FACTORS:
+            self.clear()
+        factor = self[stamp] = 1 + _NEWNESS * math.pow(0.5, max(0, self._now - then) / _HALF_LIFE)
+        return factor
+
+
+@lru_cache(maxsize=2)
+def _factors(now: int) -> _Factors:
+    """Those of a moment, in steps."""
+    return _Factors(now)

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from agents_ledger.model.hits import Snippet
 from agents_ledger.model.tokens import is_unspaced
@@ -21,9 +21,12 @@ class Marker:
 
     def __init__(self, forms: Sequence[tuple[str, bool]]) -> None:
         """From (text, is it only a beginning)."""
-        self._sought = [
-            (needle, re.compile(form)) for text, is_prefix in forms for needle, form in _part(text, is_prefix)
-        ]
+        self._forms = forms
+
+    @cached_property
+    def _sought(self) -> list[tuple[str, re.Pattern[str]]]:
+        """Made when first asked for: where the words themselves stand, their other forms are not looked for."""
+        return [(needle, re.compile(form)) for each in self._forms for needle, form in _part(*each)]
 
     @property
     def is_of_words(self) -> bool:
@@ -44,7 +47,8 @@ class Marker:
                     found.append((at, match.end(), index))
                     count += 1
                 at = folded.find(needle, at + 1)
-        found.sort()
+        if len(self._sought) > 1:  # those of one form are in order
+            found.sort()
         return found
 
 
@@ -55,7 +59,7 @@ def cut(text: str, marker: Marker, width: int) -> Snippet | None:
         return None
     begin, end = _edges(text, spots[0][0] if len(spots) == 1 else _best(spots, width), width)
     raw = text[begin:end]
-    piece = " ".join(raw.split())
+    piece = raw if _is_even(raw) else " ".join(raw.split())
     if len(piece) == len(raw) and len(spots) < _MOST:  # no character has moved: what was found stands where it stood
         inside = [(start - begin, to - begin, form) for start, to, form in spots if begin <= start and to <= end]
     else:
@@ -122,20 +126,30 @@ def _best(spots: list[tuple[int, int, int]], width: int) -> int:
 def _apart(spots: list[tuple[int, int, int]], by: int) -> tuple[tuple[int, int], ...]:
     """Marks that do not overlap, moved to the right."""
     marks: list[tuple[int, int]] = []
-    for start, end, _ in sorted(spots, key=lambda spot: (spot[0], -spot[1])):
+    if len(spots) > 1:
+        spots = sorted(spots, key=lambda spot: (spot[0], -spot[1]))
+    for start, end, _ in spots:
         if end > start and (not marks or start >= marks[-1][1] - by):
             marks.append((start + by, end + by))
     return tuple(marks)
 
 
+def _is_even(text: str) -> bool:
+    """Whether nothing but single spaces stands between its words."""
+    # of all that separates words, only the space itself is printable; a third of the time of taking it apart
+    return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
+
+
 def _edges(text: str, at: int, width: int) -> tuple[int, int]:
     """Around a match, from word to word."""
-    begin = max(0, at - _LEAD)
-    if begin > 0:
+    begin = 0
+    if at > _LEAD:
+        begin = at - _LEAD
         space = text.find(" ", begin, at)
         begin = space + 1 if space >= 0 else begin
-    end = min(len(text), begin + width)
-    if end < len(text):
+    end = len(text)
+    if begin + width < end:
+        end = begin + width
         space = text.rfind(" ", at + _LEAD, end)
         end = space if space > at else end
     return begin, end

@@ -387,17 +387,18 @@ class SqliteReadTx(SqliteTx):
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         super().__init__(connection)
         self.connection = connection
-        self._path = path
+        self._translated = translated(path)
 
     def each(self, name: str, /, **params: Any) -> Iterator[Row]:
         """The rows of a query, one after the other."""
-        with translated(self._path):
+        with self._translated:
             yield from super().each(name, **params)
 
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
-        with translated(self._path):
-            return super().rows(name, **params)
+        statement = self._known[name]
+        with self._translated:
+            return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
 
 
 def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:

@@ -46,8 +46,8 @@ SELECT n FROM messages WHERE turn_id = :turn_id ORDER BY CASE role WHEN 'user' T
 -- name: found_note
 SELECT words FROM search_notes WHERE kind = :kind AND ref = :ref;
 
--- name: summary_of
-SELECT substr(summary, 1, 262144) FROM compactions WHERE turn_id = :turn_id;
+-- name: summaries_of
+SELECT c.turn_id, substr(c.summary, 1, 262144) FROM MEMBERS(:ids) JOIN compactions c ON c.turn_id = wanted.value;
 
 -- name: turns_of_paths
 -- The newest turns that had to do with files, and the file.
