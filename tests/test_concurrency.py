@@ -31,10 +31,12 @@ def exchange(text: str) -> Turn:
     )
 
 
-def write_some(url: str, number: int, pipe: int) -> None:
-    """One process: each line says how a turn ended, after the ledger said so."""
+def write_some(url: str, number: int, pipe: int, *, until: Path | None = None) -> None:
+    """One process: each line says how a turn ended, after the ledger said so. It goes on until a file is there."""
     with Ledger.open(url) as ledger:
-        for turn in range(4):
+        for turn in range(400):
+            if turn >= 4 and (until is None or until.exists()):
+                break
             text = f"{number}.{turn}"
             _say(pipe, "kept", ledger.append(f"own-{number}", exchange(text)))
             _say(pipe, "kept", append_to_the_head(ledger, exchange(f"shared {text}")))
@@ -97,8 +99,11 @@ def test_backups_and_checkpoints_under_load_disturb_nobody_and_each_copy_is_a_pr
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     copies: list[Path] = []
     numbers = count()
+    enough = tmp_path / "enough"
 
     def back_up_and_checkpoint() -> None:
+        if len(copies) >= 2:
+            enough.touch()
         if not (tmp_path / "ledger.db").exists() or len(copies) >= 8:
             return
         with Ledger.open(url) as ledger:
@@ -108,7 +113,7 @@ def test_backups_and_checkpoints_under_load_disturb_nobody_and_each_copy_is_a_pr
             ledger.database.backup(str(copy))
             copies.append(copy)
 
-    works: list[Callable[[int], None]] = [partial(write_some, url, number) for number in range(WRITERS)]
+    works: list[Callable[[int], None]] = [partial(write_some, url, number, until=enough) for number in range(WRITERS)]
     lines = run_all(works, meanwhile=back_up_and_checkpoint)
     with Ledger.open(url) as ledger:
         check_outcome(ledger, lines)
