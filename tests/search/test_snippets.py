@@ -1,0 +1,26 @@
+"""Pieces of texts: on one line, with the words marked where they stand."""
+
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents_ledger.model.snippets import Marker, cut
+
+_SPACES = st.text(st.sampled_from(" \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000\u200b"), min_size=1, max_size=3)
+_WORDS = st.sampled_from(["login", "Login", "lógin", "token", "→", "x" * 50])
+
+
+def test_only_the_space_is_printable_of_all_that_separates_words() -> None:
+    parting = [chr(code) for code in range(sys.maxunicode + 1) if len(f"a{chr(code)}b".split()) > 1]
+    assert [char for char in parting if char.isprintable()] == [" "]
+
+
+@given(st.lists(st.tuples(_WORDS, _SPACES), max_size=30).map(lambda pairs: "".join(map("".join, pairs))))
+def test_a_piece_is_one_line_and_its_marks_are_the_words(text: str) -> None:
+    snippet = cut(f"{text}login {text}", Marker([("login", False)]), 180)
+    assert snippet is not None
+    piece = snippet.text.removeprefix("…").removesuffix("…")
+    assert piece == " ".join(piece.split())
+    assert {snippet.text[start:end].lower() for start, end in snippet.marks} <= {"login", "lógin"}
+    assert snippet.marks
