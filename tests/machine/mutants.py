@@ -48,8 +48,8 @@ MUTANTS = [
     Mutant(
         "a live turn moves its session even if that has moved on",
         "ledger/moves.py",
-        '    if row is None or row[1] != expected or row[-1] != "active":\n        return None\n    return move(tx, label, expected, to, reason, at)',
-        "    if row is None:\n        return None\n    return move(tx, label, row[1], to, reason, at)",
+        '    if row is None or row[1] != expected or row[-1] != "active":\n        return None\n    return move(tx, label, expected, to, reason, at, seq)',
+        "    if row is None:\n        return None\n    return move(tx, label, row[1], to, reason, at, seq)",
     ),
     Mutant(
         "a rewind is logged as an advance",
@@ -144,8 +144,8 @@ MUTANTS = [
     Mutant(
         "a lost lease goes unnoticed",
         "ledger/live.py",
-        '        if tx.value("holds_lease", turn_id=self.id, token=self._held.token):\n',
-        '        if tx.value("holds_lease", turn_id=self.id, token=self._held.token) or self.id:\n',
+        'tx.first("held_turn", turn_id=self.id, token=self._held.token)\n',
+        'tx.first("held_turn", turn_id=self.id, token=self._held.token) or (90, 90)\n',
     ),
     Mutant(
         "the same id with other content is taken for the same turn",

@@ -110,10 +110,11 @@ def insert_attachments(tx: Tx, record: Record | Builder) -> None:
             tx.run_all(name, rows)
 
 
-def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> None:
-    """Closes a live turn for good."""
-    seal(tx, committed(record, env), parent_hash, env.now())
+def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> int:
+    """Closes a live turn for good. Gives the number of the log entry."""
+    seq = seal(tx, committed(record, env), parent_hash, env.now())
     tx.run_all("seal_turn", [record.turn])
+    return seq
 
 
 def insert_sealed(tx: Tx, env: Env, given: Prepared, parent_id: str | None) -> int:

@@ -32,10 +32,10 @@ def finish(
     place = append.place_of(tx, record.turn)
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
-    append.seal_live(tx, env, record, place.parent_hash)
+    seq = append.seal_live(tx, env, record, place.parent_hash)
     notes.note(tx, record)
     tx.run("drop_lease", turn_id=held.turn_id)
-    moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now)
+    moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now, seq + 1)
     return moved is not None
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from agents_ledger.ledger.ledger import Ledger
 
 T = TypeVar("T")
+
+
+class Next(NamedTuple):
+    """The numbers of a turn's next message and its next call."""
+
+    message: int
+    call: int
 
 
 class LiveTurn:
@@ -101,7 +108,7 @@ class LiveTurn:
                 return row.id
             if self._draft.add(text, thinking):
                 try:
-                    self._write(lambda _: None)
+                    self._write(_nothing)
                 except BaseException:
                     self._draft.take_back(text, thinking)  # whoever tries again says it again
                     raise
@@ -118,7 +125,7 @@ class LiveTurn:
         """Records a tool call as it starts; `id` is the model's own id of it."""
         with self._lock:
             made = Call(tool, params, status=status, native_id=id)
-            row = self._write(lambda tx: self._insert_call(tx, made))
+            row = self._write(lambda tx, next_: self._insert_call(tx, made, next_))
             return LiveCall(self, row)
 
     def count(self, usage: Usage) -> None:
@@ -184,7 +191,7 @@ class LiveTurn:
                 raise
 
     def _add_message(self, message: Message) -> MessageRow:
-        row = self._write(lambda tx: self._insert_message(tx, message))
+        row = self._write(lambda tx, next_: self._insert_message(tx, message, next_))
         if message.role == "assistant":
             self._last_assistant = row.id
         return row
@@ -194,13 +201,13 @@ class LiveTurn:
     def finish_call(self, call_id: str, status: CallStatus, result: Any, error: str | None) -> None:
         """The outcome of one tool call."""
         with self._lock:
-            self._write(lambda tx: self._finish_call(tx, call_id, status, result, error))
+            self._write(lambda tx, _: self._finish_call(tx, call_id, status, result, error))
 
     def spawn(self, call_id: str, label: str, task: str | None) -> str:
         """A subagent's session, linked with the call that starts it, both ways."""
         with self._lock:
             link = Spawn(self.session, self.id, call_id, task)
-            return self._write(lambda tx: self._spawn(tx, label, link))
+            return self._write(lambda tx, _: self._spawn(tx, label, link))
 
     # inside a transaction
 
@@ -231,16 +238,16 @@ class LiveTurn:
         tx.run_all("insert_lease", [held])
         return held, place
 
-    def _write(self, body: Callable[[Tx], T]) -> T:
+    def _write(self, body: Callable[[Tx, Next], T]) -> T:
         """One durable step of this turn, if the lease is still ours."""
         self._require_open()
 
         def guarded(tx: Tx) -> T:
-            self._hold(tx)
+            next_ = self._hold(tx)
             if self._status == "pending":
                 tx.run("start_streaming", id=self.id)
             self._flush_draft(tx)
-            return body(tx)
+            return body(tx, next_)
 
         done = self._ledger.database.write(guarded)
         self._status = "streaming"
@@ -248,9 +255,10 @@ class LiveTurn:
             self._draft.flushed()
         return done
 
-    def _hold(self, tx: Tx) -> None:
-        if tx.value("holds_lease", turn_id=self.id, token=self._held.token):
-            return
+    def _hold(self, tx: Tx) -> Next:
+        held = tx.first("held_turn", turn_id=self.id, token=self._held.token)
+        if held is not None:
+            return Next(*held)
         turn = read_turn(tx, self.id)
         self._status = turn.status
         self._ledger.unwatch(self)
@@ -258,15 +266,15 @@ class LiveTurn:
             raise TurnIsSealed(f"turn {self.id} is {turn.status} already: begin a new one")
         raise LeaseLost(f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn")
 
-    def _insert_message(self, tx: Tx, message: Message) -> MessageRow:
+    def _insert_message(self, tx: Tx, message: Message, next_: Next) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.message(message, tx.value("next_message", turn_id=self.id), self._env.now())
+        row = builder.message(message, next_.message, self._env.now())
         append.insert_parts(tx, builder)
         return row
 
-    def _insert_call(self, tx: Tx, call: Call) -> CallRow:
+    def _insert_call(self, tx: Tx, call: Call, next_: Next) -> CallRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.call(call, tx.value("next_call", turn_id=self.id), self._last_assistant, self._env.now())
+        row = builder.call(call, next_.call, self._last_assistant, self._env.now())
         append.insert_parts(tx, builder)
         return row
 
@@ -300,7 +308,7 @@ class LiveTurn:
     def _end_draft(self) -> str:
         assert self._draft is not None, "asked by the caller"  # noqa: S101
         message_id = self._draft.message_id
-        self._write(lambda _: None)
+        self._write(_nothing)
         self._draft = None
         return message_id
 
@@ -323,10 +331,10 @@ class LiveTurn:
         self._require_open()
 
         def body(tx: Tx) -> bool:
-            self._hold(tx)
+            next_ = self._hold(tx)
             self._flush_draft(tx)
             if last is not None:
-                self._insert_message(tx, last)
+                self._insert_message(tx, last, next_)
             return closing.finish(tx, self._env, self._held, status, error, self._usage, self._permissions_used)
 
         moved = self._ledger.database.write(body)
@@ -366,3 +374,7 @@ class LiveCall:
     def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent: a session of its own, linked both ways. Gives its label."""
         return self._turn.spawn(self.id, label, task)
+
+
+def _nothing(_: Tx, __: Next) -> None:
+    """Nothing but what was streamed."""

@@ -12,12 +12,12 @@ from agents_ledger.model.rows import MoveRow, SessionRow
 from agents_ledger.store import Tx
 
 
-def advance(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int) -> int | None:
+def advance(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int, seq: int) -> int | None:
     """Moves a session from where it is expected to be; None, and nothing changed, if it is elsewhere or put away."""
     row = tx.first("session_by_label", label=label)
     if row is None or row[1] != expected or row[-1] != "active":
         return None
-    return move(tx, label, expected, to, reason, at)
+    return move(tx, label, expected, to, reason, at, seq)
 
 
 def move(tx: Tx, label: str, expected: str | None, to: str, reason: str, at: int, seq: int | None = None) -> int:

@@ -73,11 +73,12 @@ def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
     compactions: dict[str, list[CompactionRow]] = {}
     if any(turn.turn_type == "compaction" for turn in turns):
         compactions = _grouped(CompactionRow, tx, "compactions_of", ids, 0)
-    files = _grouped(FileRow, tx, "files_of", ids)
-    lints = _grouped(LintRow, tx, "lints_of", ids)
-    blocks = _grouped(CodeBlockRow, tx, "codeblocks_of", ids)
-    originals = _grouped(OriginalRow, tx, "originals_of", ids, 3)
-    usages = _grouped(UsageRow, tx, "usages_of", ids, 0)
+    has_files, has_lints, has_blocks, has_originals, has_usages = _attached(tx, turns)
+    files = _grouped(FileRow, tx, "files_of", ids) if has_files else {}
+    lints = _grouped(LintRow, tx, "lints_of", ids) if has_lints else {}
+    blocks = _grouped(CodeBlockRow, tx, "codeblocks_of", ids) if has_blocks else {}
+    originals = _grouped(OriginalRow, tx, "originals_of", ids, 3) if has_originals else {}
+    usages = _grouped(UsageRow, tx, "usages_of", ids, 0) if has_usages else {}
     return [
         Record(
             turn=record.turn,
@@ -92,6 +93,12 @@ def _complete(tx: Tx, turns: Sequence[TurnRow]) -> list[Record]:
         )
         for record in spoken(tx, turns)
     ]
+
+
+def _attached(tx: Tx, turns: Sequence[TurnRow]) -> Sequence[Any]:
+    """Which of the five may hang on turns. One turn alone, as at a live turn's end, is asked: a statement for five."""
+    found = tx.first("attached", turn_id=turns[0].id) if len(turns) == 1 else None
+    return (True,) * 5 if found is None else found
 
 
 def content_digest(record: Record) -> bytes:

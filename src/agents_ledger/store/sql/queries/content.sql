@@ -121,6 +121,14 @@ FROM tool_calls WHERE turn_id IN_LIST(:ids) ORDER BY turn_id, sequence;
 -- name: compactions_of
 SELECT * FROM compactions WHERE turn_id IN_LIST(:ids);
 
+-- name: attached
+-- Whether files, lints, code blocks, originals and usages hang on a turn: most have none of them.
+SELECT EXISTS (SELECT 1 FROM messages m JOIN message_files f ON f.message_id = m.id WHERE m.turn_id = :turn_id) AS files,
+    EXISTS (SELECT 1 FROM messages m JOIN message_lints l ON l.message_id = m.id WHERE m.turn_id = :turn_id) AS lints,
+    EXISTS (SELECT 1 FROM messages m JOIN message_codeblocks b ON b.message_id = m.id WHERE m.turn_id = :turn_id) AS blocks,
+    EXISTS (SELECT 1 FROM originals WHERE turn_id = :turn_id) AS originals,
+    EXISTS (SELECT 1 FROM usages WHERE turn_id = :turn_id) AS usages;
+
 -- name: files_of
 SELECT m.turn_id, f.message_id, f.kind, f.file_path, f.line_start, f.line_end, f.root_id
 FROM messages m JOIN message_files f ON f.message_id = m.id
