@@ -8,7 +8,7 @@ from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import seal, seal_open
 from agents_ledger.model.rows import Record, TurnRow
-from agents_ledger.store import Tx
+from agents_ledger.store import Row, Tx
 
 
 def append(
@@ -19,11 +19,11 @@ def append(
     if is_known(tx, given):
         _require_in_session(tx, label, turn_id)
         return turn_id
-    session = sessions.ensure(tx, env, label, origin)
+    session, head = sessions.ensure_with_head(tx, env, label, origin)
     if not isinstance(expect, Head) and session.thread_id != expect:
         raise HeadMoved(session.label, expect, session.thread_id, None)
     given.record.turn.session_label = session.label
-    seq = insert_sealed(tx, env, given, session.thread_id)
+    seq = insert_sealed(tx, env, given, session.thread_id, head)
     moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
     return turn_id
 
@@ -55,15 +55,19 @@ def _require_in_session(tx: Tx, label: str, turn_id: str) -> None:
         )
 
 
-def place_under(tx: Tx, env: Env, parent_id: str | None, turn_id: str, *, is_open: bool = False) -> Place:
+def place_under(
+    tx: Tx, env: Env, parent_id: str | None, turn_id: str, parent: Row | None = None, *, is_open: bool = False
+) -> Place:
     """The place of a new turn: next in its parent's segment, or first in a new one.
 
-    A parent that is not sealed yet is sealed now, unless the new turn is not to be sealed either.
+    A parent that is not sealed yet is sealed now, unless the new turn is not to be sealed either. `parent` are its
+    facts, if they were just read.
     """
     if parent_id is None:
         segment = tx.value("new_segment", root_id=turn_id, parent_segment_id=None, fork_depth=0)
         return Place(None, turn_id, segment, 1)
-    parent = tx.first("parent_facts", id=parent_id)
+    if parent is None:
+        parent = tx.first("parent_facts", id=parent_id)
     if parent is None:
         raise NotFound(f"no turn {parent_id!r}: `ldg tree` shows the turns that there are")
     root, segment, depth, tokens, system_depth, compaction_depth, parent_hash, has_children, is_inner, before = parent
@@ -117,11 +121,11 @@ def seal_live(tx: Tx, env: Env, record: Record, parent_hash: bytes | None) -> in
     return seq
 
 
-def insert_sealed(tx: Tx, env: Env, given: Prepared, parent_id: str | None) -> int:
+def insert_sealed(tx: Tx, env: Env, given: Prepared, parent_id: str | None, parent: Row | None = None) -> int:
     """A whole turn: its parts, then the turn itself, sealed. Gives the number of the log entry."""
     record, now = given.record, env.now()
     summarized = None if record.compaction is None else compact.check(tx, parent_id, record.compaction)
-    place = place_under(tx, env, parent_id, record.turn.id)
+    place = place_under(tx, env, parent_id, record.turn.id, parent)
     settle(record, place)
     if record.compaction is not None:
         record.compaction.turns_summarized = summarized

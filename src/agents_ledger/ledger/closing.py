@@ -1,7 +1,7 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
 from agents_ledger.ledger import append, lease, moves, notes, sessions
-from agents_ledger.ledger.build import close, settle
+from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import read_record
 from agents_ledger.model.entries import Usage
@@ -19,8 +19,12 @@ def finish(
     usage: Usage,
     permissions_used: str | None = None,
     reason: str = "advance",
+    place: Place | None = None,
 ) -> bool:
-    """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch)."""
+    """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch).
+
+    Its `place` is what it was at the beginning: the turn does not move, and its parent is sealed.
+    """
     now = env.now()
     if status == "failed":
         for (spawned,) in tx.rows("abandon_calls", turn_id=held.turn_id, completed_at=now):
@@ -29,7 +33,8 @@ def finish(
     record = read_record(tx, held.turn_id)
     if permissions_used is not None:
         record.turn.permissions_used = permissions_used
-    place = append.place_of(tx, record.turn)
+    if place is None:
+        place = append.place_of(tx, record.turn)
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
     seq = append.seal_live(tx, env, record, place.parent_hash)

@@ -220,11 +220,11 @@ class LiveTurn:
         origin: sessions.Origin,
         expect: str | Head | None,
     ) -> tuple[LeaseRow, Place]:
-        session = sessions.ensure(tx, self._env, label, origin)
+        session, head = sessions.ensure_with_head(tx, self._env, label, origin)
         if not isinstance(expect, Head) and session.thread_id != expect:
             raise HeadMoved(session.label, expect, session.thread_id, None)
         now = self._env.now()
-        place = append.place_under(tx, self._env, session.thread_id, self.id)
+        place = append.place_under(tx, self._env, session.thread_id, self.id, head)
         builder = Builder(self.id, place.root_id, self._env)
         turn = builder.turn(settings, "normal", now, None)
         turn.session_label = session.label
@@ -335,7 +335,9 @@ class LiveTurn:
             self._flush_draft(tx)
             if last is not None:
                 self._insert_message(tx, last, next_)
-            return closing.finish(tx, self._env, self._held, status, error, self._usage, self._permissions_used)
+            return closing.finish(
+                tx, self._env, self._held, status, error, self._usage, self._permissions_used, place=self._place
+            )
 
         moved = self._ledger.database.write(body)
         self._status = status

@@ -12,9 +12,10 @@ from agents_ledger.model.entries import Spawn
 from agents_ledger.model.rows import AliasRow, SessionRow
 from agents_ledger.model.texts import label as checked
 from agents_ledger.model.texts import readable
-from agents_ledger.store import Tx
+from agents_ledger.store import Row, Tx
 
 DEFAULT_PERSONA = "default"
+_COLUMNS = len(SessionRow.__struct_fields__)
 
 
 class Origin(Struct, frozen=True):
@@ -65,6 +66,16 @@ def ensure(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """The lookup order of the seed: session, alias, create."""
     found = resolve(tx, checked(label, "session label"))
     return create(tx, env, label, origin) if found is None else _active(found)
+
+
+def ensure_with_head(tx: Tx, env: Env, label: str, origin: Origin) -> tuple[SessionRow, Row | None]:
+    """The same, with the facts of its head (as `parent_facts` gives them), if they were read at the same time."""
+    row = tx.first("session_with_head", label=checked(label, "session label"))
+    if row is not None:
+        session = SessionRow(*row[:_COLUMNS])
+        if session.status == "active":
+            return session, row[_COLUMNS:]
+    return ensure(tx, env, label, origin), None  # by another name, or a new one, or one that is put away
 
 
 def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:

@@ -1,5 +1,5 @@
 """How the ledger is kept: all SQL, on SQLite and PostgreSQL."""
 
-from agents_ledger.store.database import ALL, Database, Tx, open_database
+from agents_ledger.store.database import ALL, Database, Row, Tx, open_database
 
-__all__ = ["ALL", "Database", "Tx", "open_database"]
+__all__ = ["ALL", "Database", "Row", "Tx", "open_database"]

@@ -4,13 +4,14 @@
 -- The row of one turn.
 SELECT * FROM turns WHERE id = :id;
 
--- name: parent_facts
+-- fragment: inherited
 -- What a child inherits from its parent, and whether the parent is the last turn of its segment.
-SELECT p.root_id, p.segment_id, p.depth, p.thread_tokens, p.system_depth, p.compaction_depth, p.turn_hash,
-    p.has_children,
-    EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = p.segment_id AND c.depth = p.depth + 1) AS is_inner,
-    p.messages_before + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = p.id), 0) AS messages_after
-FROM turns p WHERE p.id = :id;
+p.root_id, p.segment_id, p.depth, p.thread_tokens, p.system_depth, p.compaction_depth, p.turn_hash, p.has_children,
+EXISTS (SELECT 1 FROM turns c WHERE c.segment_id = p.segment_id AND c.depth = p.depth + 1) AS is_inner,
+p.messages_before + coalesce((SELECT max(m.sequence) + 1 FROM messages m WHERE m.turn_id = p.id), 0) AS messages_after
+
+-- name: parent_facts
+SELECT {inherited} FROM turns p WHERE p.id = :id;
 
 -- name: new_segment
 -- A new run of turns, leaving another one after fork_depth; gives its id.
