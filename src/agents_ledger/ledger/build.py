@@ -235,7 +235,8 @@ class Builder:
         if not isinstance(value, str):
             raise BadInput(f"{field.strip()} must be text, not {type(value).__name__}")
         view, original = readable(value)
-        self._keep(row_id, field, original)
+        if original is not None:
+            self._keep(row_id, field, original)
         return view
 
     def json(self, row_id: str, field: str, value: Any) -> str | None:
@@ -243,12 +244,12 @@ class Builder:
         if value is None:
             return None
         view, original = json_text(value, field)
-        self._keep(row_id, field, original)
+        if original is not None:
+            self._keep(row_id, field, original)
         return view
 
-    def _keep(self, row_id: str, field: str, original: bytes | None) -> None:
-        if original is not None:
-            self.originals.append(OriginalRow(row_id, field, original, self.turn_id, self.root_id))
+    def _keep(self, row_id: str, field: str, original: bytes) -> None:
+        self.originals.append(OriginalRow(row_id, field, original, self.turn_id, self.root_id))
 
     def _attach(self, row_id: str, message: entries.Message) -> None:
         root = self.root_id

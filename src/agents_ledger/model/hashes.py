@@ -100,14 +100,19 @@ def parts(record: Record) -> list[Part]:
         for field in ("summary", "metadata_json", "kept_json", "replacement_json"):
             put("compaction", field, getattr(record.compaction, field))
     found.extend(_attachments(record))
-    # the bytes behind texts that a column can't hold, beside the readable view: neither can change unnoticed
-    owners = {turn.id: "turn"}
+    if record.originals:
+        found.extend(_originals(record))
+    return found
+
+
+def _originals(record: Record) -> Iterator[Part]:
+    """The bytes behind texts that a column can't hold, beside the readable view: neither can change unnoticed."""
+    owners = {record.turn.id: "turn"}
     owners |= {row.id: f"message {row.sequence}" for row in record.messages}
     owners |= {call.id: f"call {call.sequence}" for call in record.calls}
     for original in record.originals:
         owner = owners.get(original.row_id, original.row_id)
-        found.append(Part(f"original {owner}.{original.field}", original.bytes))
-    return found
+        yield Part(f"original {owner}.{original.field}", original.bytes)
 
 
 def leaf(entry: LogRow, facts: object) -> bytes:

@@ -80,7 +80,7 @@ def json_text(value: Any, what: str) -> tuple[str, bytes | None]:
         written = encoded.decode()
     except (OverflowError, UnicodeEncodeError, TypeError, RecursionError, ValueError):
         return _as_valid(_careful_json(value, what))
-    if b"null" in encoded and not _is_finite(value):
+    if not isinstance(value, str) and b"null" in encoded and not _is_finite(value):
         # msgspec writes NaN as null: keep what was meant.
         return written, _careful_json(value, what, allow_nan=True).encode()
     return written, None

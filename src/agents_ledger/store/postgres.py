@@ -52,7 +52,7 @@ class PostgresTx(Tx):
     def __init__(self, connection: "psycopg.Connection[Row]") -> None:
         self._connection = connection
         self._cursor = connection.cursor()
-        self._known = statements("postgres")
+        self._known = statements("postgres").made
 
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement."""

@@ -40,7 +40,7 @@ class SqliteTx(Tx):
     def __init__(self, connection: apsw.Connection) -> None:
         self._cursor = connection.cursor()
         self._connection = connection
-        self._known = statements("sqlite")
+        self._known = statements("sqlite").made
 
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement."""

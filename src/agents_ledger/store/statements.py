@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -43,23 +43,24 @@ _TYPES = r"\b(INTEGER|BLOB|TEXT)\b(?! COLLATE)"
 class Statement:
     """SQL in one dialect, and the names of its parameters in the order of binding."""
 
-    __slots__ = ("bind_value", "names", "sql")
+    __slots__ = ("bind", "bind_value", "names", "sql")
 
     def __init__(self, sql: str, names: tuple[str, ...]) -> None:
         self.sql = sql
         self.names = names
-        # the same as `bind`, from the attributes of a value (no method: it is called for every row that is written)
-        self.bind_value: Callable[[Any], tuple[Any, ...]] = _attributes(names)
-
-    def bind(self, params: dict[str, Any]) -> tuple[Any, ...]:
-        """The values in the order of binding; a name that is missing is an error of ours."""
-        return tuple([params[name] for name in self.names])
+        # The values in the order of binding, from a dict (a name that is missing is an error of ours) or from the
+        # attributes of a value. No methods: they are called for every statement and for every row that is written.
+        self.bind: Callable[[dict[str, Any]], tuple[Any, ...]] = _picked(names, itemgetter)
+        self.bind_value: Callable[[Any], tuple[Any, ...]] = _picked(names, attrgetter)
 
 
-def _attributes(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _picked(names: tuple[str, ...], getter: Callable[..., Callable[[Any], Any]]) -> Callable[[Any], tuple[Any, ...]]:
     if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple([getattr(value, name) for name in names])
+        return getter(*names)
+    if not names:
+        return lambda _: ()
+    pick = getter(*names)
+    return lambda given: (pick(given),)
 
 
 class Statements(Mapping[str, Statement]):
@@ -69,19 +70,31 @@ class Statements(Mapping[str, Statement]):
         self._dialect = dialect
         self._bodies = {name: body for kind, name, body in pieces if kind == "name"}
         self._fragments = {name: without_comments(body) for kind, name, body in pieces if kind == "fragment"}
-        self._made: dict[str, Statement] = {}
+        self.made = _Made(self._make)  # the same, without a call of ours for one that was asked for before
 
     def __getitem__(self, name: str) -> Statement:
-        found = self._made.get(name)
-        if found is None:
-            found = self._made[name] = _statement(self._bodies[name], self._dialect, self._fragments)
-        return found
+        return self.made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._bodies)
 
     def __len__(self) -> int:
         return len(self._bodies)
+
+    def _make(self, name: str) -> Statement:
+        return _statement(self._bodies[name], self._dialect, self._fragments)
+
+
+class _Made(dict[str, Statement]):
+    """Statements by their names, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[str], Statement]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> Statement:
+        made = self[name] = self._make(name)
+        return made
 
 
 @cache
