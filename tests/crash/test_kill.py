@@ -6,7 +6,8 @@ import apsw
 import pytest
 
 from agents_ledger.store.database import Job
-from agents_ledger.store.sqlite import SqliteDatabase, SqliteTx
+from agents_ledger.store.sqlite import SqliteDatabase
+from agents_ledger.store.sqlite_tx import SqliteTx
 from tests.conftest import UrlSource
 from tests.crash.harness import SOAK, Broken, Plan, campaign, seed
 from tests.support.databases import PostgresServer

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
 from agents_ledger.store.files import absolute, filesystem_of, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
-from agents_ledger.store.statements import statements
+from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load, and is needed to make and to copy files
     from pathlib import Path
@@ -32,35 +32,6 @@ def wal_is_safe(version: tuple[int, ...]) -> bool:
 def sqlite_version() -> tuple[int, ...]:
     """The version that runs."""
     return tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
-
-
-class SqliteTx(Tx):
-    """A transaction on one connection."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._cursor = connection.cursor()
-        self._connection = connection
-        self._known = statements("sqlite").made
-
-    def run(self, name: str, /, **params: Any) -> None:
-        """Runs a statement."""
-        statement = self._known[name]
-        self._cursor.execute(statement.sql, statement.bind(params))
-
-    def run_all(self, name: str, values: Iterable[object]) -> None:
-        """Runs a statement once for each value."""
-        statement = self._known[name]
-        self._cursor.executemany(statement.sql, map(statement.bind_value, values))
-
-    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
-        """The rows of a query, one after the other."""
-        statement = self._known[name]
-        return self._connection.execute(statement.sql, statement.bind(params))
-
-    def rows(self, name: str, /, **params: Any) -> list[Row]:
-        """The rows of a query."""
-        statement = self._known[name]
-        return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
 
 
 class SqliteDatabase(Database):
@@ -365,7 +336,7 @@ class _Read:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    def __enter__(self) -> "SqliteReadTx":
+    def __enter__(self) -> SqliteReadTx:
         self._connection = self._database.borrow_reader()
         try:
             with translated(self._database.path):
@@ -379,26 +350,6 @@ class _Read:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self._database.return_reader(self._connection)
-
-
-class SqliteReadTx(SqliteTx):
-    """A snapshot; errors of the engine come out as ours."""
-
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
-        super().__init__(connection)
-        self.connection = connection
-        self._translated = translated(path)
-
-    def each(self, name: str, /, **params: Any) -> Iterator[Row]:
-        """The rows of a query, one after the other."""
-        with self._translated:
-            yield from super().each(name, **params)
-
-    def rows(self, name: str, /, **params: Any) -> list[Row]:
-        """The rows of a query."""
-        statement = self._known[name]
-        with self._translated:
-            return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
 
 
 def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:

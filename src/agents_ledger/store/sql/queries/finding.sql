@@ -43,9 +43,6 @@ FROM MEMBERS(:numbers) JOIN tool_calls ON n = CAST(wanted.value AS INTEGER);
 SELECT n FROM messages WHERE turn_id = :turn_id ORDER BY CASE role WHEN 'user' THEN 0 WHEN 'assistant' THEN 1 ELSE 2 END,
     sequence LIMIT 1;
 
--- name: found_note
-SELECT words FROM search_notes WHERE kind = :kind AND ref = :ref;
-
 -- name: summaries_of
 SELECT c.turn_id, substr(c.summary, 1, 262144) FROM MEMBERS(:ids) JOIN compactions c ON c.turn_id = wanted.value;
 
