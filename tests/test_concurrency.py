@@ -8,11 +8,12 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from agents_ledger import Call, Ledger, Message, Turn
-from agents_ledger.errors import BadInput, HeadMoved, StoreClosed
+from agents_ledger.errors import BadInput, HeadMoved, StoreClosed, StoreError
 from agents_ledger.ledger import sessions
 from agents_ledger.ledger.aio import AsyncLedger
 from agents_ledger.ledger.records import read_record
@@ -23,6 +24,11 @@ from tests.crash.processes import outcome_of, run_all
 WRITERS = 16
 SHARED = "shared"
 Work = Callable[[], None]
+
+
+class NoCapture(NamedTuple):
+    id: int
+    state: str
 
 
 def exchange(text: str) -> Turn:
@@ -192,6 +198,40 @@ def test_a_body_that_raises_does_not_disturb_the_others_of_its_commit(ledger: Le
     check_outcome(ledger, lines)
     assert len(lines) == 12 * 5
     with ledger.database.read() as tx:
+        assert tx.first("fact", name="never") is None
+
+
+@pytest.mark.parametrize("many", [0, 3])
+def test_after_a_body_that_the_database_refused_every_statement_still_works(ledger: Ledger, many: int) -> None:
+    """A driver that remembers statements must not remember those that a server skipped after an error."""
+    together = threading.Barrier(3)
+
+    def keep(tx: Tx, value: str) -> None:
+        tx.run("put_fact", name="kept", value=value)
+        tx.run_all("set_capture_state", [NoCapture(0, "gone")] * many)
+
+    def be_refused(tx: Tx) -> None:
+        tx.run("put_fact", name="never", value=None)  # in a pipeline nobody waits for the answer
+        keep(tx, "never")
+
+    def write(number: int) -> None:
+        for turn in range(12):
+            together.wait(timeout=30)
+            if number == 0:
+                with pytest.raises(StoreError):
+                    ledger.database.write(be_refused)
+            else:
+                ledger.database.write(partial(keep, value=f"{number}.{turn}"))
+
+    for turn in range(12):
+        ledger.database.write(partial(keep, value=f"alone {turn}"))
+        with pytest.raises(StoreError):
+            ledger.database.write(be_refused)
+        with ledger.database.read() as tx:
+            assert tx.value("fact", name="kept") == f"alone {turn}"
+    run_threads([partial(write, number) for number in range(3)])
+    with ledger.database.read() as tx:
+        assert tx.value("fact", name="kept") in ("1.11", "2.11")
         assert tx.first("fact", name="never") is None
 
 

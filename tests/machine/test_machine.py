@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -34,6 +35,8 @@ _AROUND = "sessions session_history session_aliases log leases search search_not
 _LOOKED_UP = "segment_paths session_ids session_segments"
 _FORGET = "; ".join(f"DELETE FROM {table}" for table in f"{_RECORD} {_AROUND} {_LOOKED_UP}".split())  # noqa: S608 - names from above
 
+_A_FEW = 20
+
 
 def sqlite_machine(folder: Path) -> type[LedgerMachine]:
     """The machine on SQLite files; each history starts with a copy of an empty ledger."""
@@ -60,11 +63,14 @@ def postgres_machine(url: str) -> type[LedgerMachine]:
     admin = psycopg.connect(url, autocommit=True)
     admin.execute("SET session_replication_role = replica")  # the guards would refuse to forget
     database = opened(url, readonly=False, create=True)
+    histories = count(1)
 
     class PostgresMachine(CompactingMachine):
         @staticmethod
         def open_ledger(env: Env) -> Ledger:
             admin.execute(_FORGET.encode())
+            if next(histories) % _A_FEW == 0:
+                admin.execute("VACUUM")  # the server does not do it by itself here, and every table would only grow
             admin.execute("UPDATE ledger_facts SET value = '0' WHERE name = 'searchable_through'")
             return Ledger(database, env)
 

@@ -47,7 +47,11 @@ _SESSION = (
 
 
 class PostgresTx(Tx):
-    """A transaction on one connection in pipeline mode: only questions wait for the server."""
+    """A transaction on one connection in pipeline mode: only questions wait for the server.
+
+    Every statement is prepared when it is first used: then psycopg looks at its result, and forgets one that the
+    server skipped after an error. One that is prepared at its sixth use it would take for known.
+    """
 
     def __init__(self, connection: "psycopg.Connection[Row]") -> None:
         self._connection = connection
@@ -57,7 +61,7 @@ class PostgresTx(Tx):
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement."""
         statement = self._known[name]
-        self._cursor.execute(_sql(statement.sql), statement.bind(params))
+        self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True)
 
     def run_all(self, name: str, values: Iterable[object]) -> None:
         """Runs a statement once for each value."""
@@ -71,7 +75,7 @@ class PostgresTx(Tx):
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
         statement = self._known[name]
-        return self._cursor.execute(_sql(statement.sql), statement.bind(params)).fetchall()
+        return self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True).fetchall()
 
 
 class PostgresDatabase(Database):
@@ -100,9 +104,9 @@ class PostgresDatabase(Database):
         connection = connection or self._connect()
         try:
             with self._translated(), connection.pipeline():
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=True)
                 yield PostgresTx(connection)
-                connection.execute("ROLLBACK")
+                connection.execute("COMMIT", prepare=True)  # after a ROLLBACK psycopg forgets what it prepared
         finally:
             self._give_back(connection)
 
@@ -228,11 +232,11 @@ class PostgresDatabase(Database):
         with self._translated():
             try:
                 with connection.pipeline() as pipeline:
-                    connection.execute("BEGIN")
-                    connection.execute(_WRITER_LOCK)
+                    connection.execute("BEGIN", prepare=True)
+                    connection.execute(_WRITER_LOCK, prepare=True)
                     for job in jobs:
                         self._run_job(connection, pipeline, job, alone=len(jobs) == 1)
-                    connection.execute("COMMIT")
+                    connection.execute("COMMIT", prepare=True)
             except BaseException:
                 if not connection.closed and not connection.broken:
                     connection.execute("ROLLBACK")
@@ -244,19 +248,20 @@ class PostgresDatabase(Database):
         if alone:
             job.result = job.body(PostgresTx(connection))
             return
-        connection.execute("SAVEPOINT job")
+        connection.execute("SAVEPOINT job", prepare=True)
         try:
             with self._translated():
                 job.result = job.body(PostgresTx(connection))
                 pipeline.sync()  # what is still under way must not fail later, for somebody else
         except Exception as problem:
-            with suppress(psycopg.Error):
-                pipeline.sync()  # after an error a pipeline takes nothing until it is in step again
+            _get_in_step(connection, pipeline)
             if connection.closed or connection.broken:
                 raise
             connection.execute("ROLLBACK TO SAVEPOINT job")
+            pipeline.sync()
             job.error = problem
-        connection.execute("RELEASE SAVEPOINT job")
+        # Not prepared: after a rollback psycopg drops all that is prepared, behind the statement that comes next.
+        connection.execute("RELEASE SAVEPOINT job", prepare=False)
 
     def _usable_writer(self) -> "psycopg.Connection[Row]":
         self._check_usable()
@@ -329,6 +334,14 @@ class PostgresDatabase(Database):
                 f"{self.url} refused a statement ({problem}): see what `ldg verify` finds; "
                 "if nothing, this is a bug: report it"
             ) from problem
+
+
+def _get_in_step(connection: "psycopg.Connection[Row]", pipeline: psycopg.Pipeline) -> None:
+    """After an error a pipeline takes nothing until a sync, and each answer that was skipped is an error again."""
+    while not connection.closed and not connection.broken:
+        with suppress(psycopg.Error):
+            pipeline.sync()
+            return
 
 
 def without_password(url: str) -> str:
