@@ -30,7 +30,7 @@ Ask = Callable[[str], int]  # asks, gives how many hits came back
 
 
 def peer_rows(setup: Setup) -> Iterator[Row]:
-    """A rare word, a common one, and one that only tools have said: the median of some rounds, in turns."""
+    """Rare words and common ones, also such that only tools have said: the median of some rounds, in turns."""
     corpus = corpus_b(setup)
     with (
         setup.place() as place,
@@ -65,7 +65,7 @@ def _rows(name: str, word: str, ours: Ask, peers: dict[str, Ask]) -> Iterator[Ro
 
 def _by_kind(peer: str, ask: Ask, name: str) -> Ask:
     """Another question for agentsview, which looks for tools' output elsewhere than for words."""
-    return (lambda word: ask(f"tool:{word}")) if peer == "agentsview" and name == "tool output" else ask
+    return (lambda word: ask(f"tool:{word}")) if peer == "agentsview" and name.startswith("tool output") else ask
 
 
 def _words(place: Path) -> dict[str, str]:
@@ -75,11 +75,13 @@ def _words(place: Path) -> dict[str, str]:
     tools = _counted(connection, "SELECT substr(result_json, 1, 20000) FROM tool_calls ORDER BY n DESC LIMIT 4000")
     connection.close()
     ranked = [word for word, _ in said.most_common()]
-    only = [word for word, _ in tools.most_common() if word not in said]
+    heard = [word for word, _ in tools.most_common()]
+    only = [word for word in heard if word not in said] or heard
     return {
         "rare word": ranked[-len(ranked) // 20],
         "common word": ranked[3],
-        "tool output": (only or [word for word, _ in tools.most_common()])[len(only) // 4],
+        "tool output": only[len(only) // 4],
+        "tool output, common word": only[0],
     }
 
 

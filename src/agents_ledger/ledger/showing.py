@@ -15,6 +15,7 @@ from agents_ledger.store import Tx
 EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
+_SHORT = 1_000  # the same for a single word
 _LEAST = 20  # turns that are looked up at once
 
 
@@ -190,13 +191,13 @@ def _noted(tx: Tx, hits: list[tuple[Ranked, Facts]], homes: dict[str | None, Hom
 
 def _cut_json(text: str, marker: Marker) -> Snippet | None:
     """The best piece of a JSON text; of a long one near the first place that may match."""
-    at = marker.first(text.lower())
-    if at < 0 and not text.isascii():
-        at = marker.first(fold(text))
+    at = marker.first(fold(text))
     if at < 0 and marker.is_of_words:
         return None  # whatever is escaped beside them, words stand there as they are
-    if at >= 0 and len(text) > _LONG:
-        snippet = cut(_unescaped(text[max(0, at - _LONG // 4) : at + _LONG]), marker, WIDTH)
+    # where only one word is looked for, its next few places are as good as all of them
+    reach = _LONG if marker.is_several else _SHORT
+    if at >= 0 and len(text) > reach:
+        snippet = cut(_unescaped(text[max(0, at - reach // 4) : at + reach]), marker, WIDTH)
         if snippet is not None:
             return snippet
     return cut(_unescaped(text), marker, WIDTH)

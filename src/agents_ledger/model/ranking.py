@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -56,12 +55,12 @@ def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Ranked]:
                 best[turn_id] = row
     more = {turn_id: 1 + _AGAIN * min(times, _MOST_AGAIN) for turn_id, times in again.items()}
     factors = newness.factors
-    return _in_order(
-        [
-            Ranked(turn_id, row[0], row[2] * more.get(turn_id, 1) * factors[turn_id[:_COARSE]])
-            for turn_id, row in best.items()
-        ]
-    )
+    # with the sign of a key: the best first; of equals, the oldest
+    ordered = [
+        (-row[2] * more.get(turn_id, 1) * factors[turn_id[:_COARSE]], turn_id, row[0]) for turn_id, row in best.items()
+    ]
+    ordered.sort()
+    return [Ranked(turn_id, number, -score) for score, turn_id, number in ordered]
 
 
 def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
@@ -72,22 +71,14 @@ def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
         for rank, each in enumerate(ranked, _RRF + 1):
             turn_id = each.turn_id
             if turn_id in scores:
-                scores[turn_id] += weight / rank
+                scores[turn_id] -= weight / rank
             else:
-                scores[turn_id], kept[turn_id] = weight / rank, each
-    return _in_order(
-        [
-            Ranked(turn_id, each.number, scores[turn_id], each.place, each.said, each.is_partial)
-            for turn_id, each in kept.items()
-        ]
-    )
-
-
-def _in_order(ranked: list[Ranked]) -> list[Ranked]:
-    """The best first; of equals, the oldest."""
-    ranked.sort(key=attrgetter("turn_id"))
-    ranked.sort(key=attrgetter("score"), reverse=True)
-    return ranked
+                scores[turn_id], kept[turn_id] = -weight / rank, each
+    ordered = [(score, turn_id, kept[turn_id]) for turn_id, score in scores.items()]
+    ordered.sort()
+    return [
+        Ranked(turn_id, each.number, -score, each.place, each.said, each.is_partial) for score, turn_id, each in ordered
+    ]
 
 
 class _Factors(dict[str, float]):

@@ -13,6 +13,7 @@ _FEW = 16  # letters with accents that are replaced one after the other
 _LEAD = 40  # characters before the first match
 _WORD = re.compile(r"[^\W_]+")
 _ASCII = bytes(range(128))
+_SIGMA, _LAST_SIGMA = "\u03c3", "\u03c2"  # one letter, written otherwise where a word ends
 _BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
 
 
@@ -24,14 +25,19 @@ class Marker:
         self._forms = forms
 
     @cached_property
-    def _sought(self) -> list[tuple[str, re.Pattern[str]]]:
+    def _sought(self) -> list[tuple[str, "re.Pattern[str] | None"]]:
         """Made when first asked for: where the words themselves stand, their other forms are not looked for."""
-        return [(needle, re.compile(form)) for each in self._forms for needle, form in _part(*each)]
+        return [part for each in self._forms for part in _parts(*each)]
 
     @property
     def is_of_words(self) -> bool:
         """Whether only letters and digits are searched for, without signs between them."""
         return all(needle.isalnum() for needle, _ in self._sought)
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there is more than one form to look for."""
+        return len(self._sought) > 1
 
     def first(self, folded: str) -> int:
         """Where something stands that may be one of the terms; -1 for nowhere."""
@@ -41,10 +47,16 @@ class Marker:
         """(from, to, which form) of what was found, in order; not all of it in long texts."""
         found: list[tuple[int, int, int]] = []
         for index, (needle, form) in enumerate(self._sought):
-            at, count = folded.find(needle), 0
+            at, count, long = folded.find(needle), 0, len(needle)
             while at >= 0 and count < _MOST:
-                if match := form.match(folded, at):
-                    found.append((at, match.end(), index))
+                end = at + long
+                if form is not None:
+                    match = form.match(folded, at)
+                    end = match.end() if match else -1
+                elif folded[end : end + 1].isalnum() or folded[at - 1 : at].isalnum():
+                    end = -1  # only a part of a word
+                if end >= 0:
+                    found.append((at, end, index))
                     count += 1
                 at = folded.find(needle, at + 1)
         if len(self._sought) > 1:  # those of one form are in order
@@ -76,12 +88,13 @@ def opening(text: str, width: int) -> Snippet:
 
 def fold(text: str) -> str:
     """The same text in small letters and without accents, character by character."""
-    small = text.lower()
     if text.isascii():
-        return small
-    if len(small) != len(text):  # Turkish: a capital that becomes two
-        small = "".join([char.lower()[0] for char in text])
-    bare = {char: plain for char in _strange(small) if (plain := _bare(char)) != char}
+        return text.lower()
+    # In bytes: small ASCII letters cost a tenth there, and what is left without ASCII are the few others.
+    raw = text.encode("utf-8", "surrogatepass")
+    strange = set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+    small = raw.lower().decode("utf-8", "surrogatepass")
+    bare = {char: plain for char in strange if (plain := _bare(char)) != char}
     if len(bare) > _FEW:
         return small.translate({ord(char): plain for char, plain in bare.items()})
     for char, plain in bare.items():
@@ -89,27 +102,27 @@ def fold(text: str) -> str:
     return small
 
 
-def _strange(text: str) -> set[str]:
-    """Its characters that are not ASCII; in bytes, where the others are gone at once."""
-    left = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return set(left.decode("utf-8", "surrogatepass"))
-
-
 @lru_cache(maxsize=4096)
 def _bare(char: str) -> str:
-    first = unicodedata.normalize("NFD", char)[0]
-    return first if first.isalnum() else char
+    small = char.lower()[0]  # Turkish has a capital that becomes two
+    first = unicodedata.normalize("NFD", small)[0].lower()[0]
+    return _SIGMA if first == _LAST_SIGMA else first if first.isalnum() else small
 
 
-def _part(text: str, is_prefix: bool) -> list[tuple[str, str]]:
-    """(needle, pattern) of a term: as it is where it has signs or no spaces, else its words."""
+def _parts(text: str, is_prefix: bool) -> list[tuple[str, "re.Pattern[str] | None"]]:
+    """(needle, pattern) of a term: as it is where it has signs or no spaces, else its words.
+
+    A single word needs no pattern, and to compile one takes as long as to cut ten pieces.
+    """
     folded = fold(text)
     words = _WORD.findall(folded)
     if is_unspaced(text) or not words:
-        return [(folded, re.escape(folded))]
+        return [(folded, re.compile(re.escape(folded)))]
+    if words == [folded] and not is_prefix:
+        return [(folded, None)]
     end = r"[^\W_]*" if is_prefix else _AFTER
-    plain = (words[0], _BEFORE + r"[\W_]+".join(map(re.escape, words)) + end)
-    return [plain] if (text[0] + text[-1]).isalnum() else [(folded, re.escape(folded)), plain]
+    plain = (words[0], re.compile(_BEFORE + r"[\W_]+".join(map(re.escape, words)) + end))
+    return [plain] if (text[0] + text[-1]).isalnum() else [(folded, re.compile(re.escape(folded))), plain]
 
 
 def _best(spots: list[tuple[int, int, int]], width: int) -> int:
