@@ -113,7 +113,8 @@ def require_current(database: Database) -> None:
 
 def applied_checksums(database: Database) -> dict[str, str]:
     """The steps that a database has, with their checksums."""
-    return dict(database.ask("SELECT name, checksum FROM ledger_migrations"))
+    with database.read() as tx:
+        return dict(tx.rows("applied_steps"))
 
 
 def _build_new(database: Database, steps: list[Migration]) -> None:

@@ -22,6 +22,8 @@ T = TypeVar("T")
 APPLICATION_ID = 0x6C646731  # "ldg1": `file` and others can tell a ledger
 _STATEMENTS = 512  # the most that apsw keeps; each row of an `executemany` uses up a place
 _IDLE_READERS = 8
+_READABLE = apsw.SQLITE_OPEN_READONLY
+_WRITABLE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
@@ -51,13 +53,11 @@ class SqliteDatabase(Database):
         self._readers_lock = threading.Lock()
         self._group = GroupCommit(self._run)
         require_folder(self.path)
+        # Each connection takes 2 ms, to read the schema: the writer's is made when something is written. The first
+        # reader can end what a crash has left behind.
         self._writer: apsw.Connection | None = None
         with translated(self.path):
-            connection = self._connect(readonly=readonly)
-        if readonly:
-            self._readers.append(connection)  # who only reads has no other: each takes 2 ms, to read the schema
-        else:
-            self._writer = connection
+            self._readers.append(self._connect(_READABLE if readonly else _WRITABLE))
 
     def read(self) -> "_Read":
         """One snapshot."""
@@ -78,16 +78,17 @@ class SqliteDatabase(Database):
 
     def tables(self) -> set[str]:
         """The tables that are there."""
-        return {name for (name,) in self.ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        with self.read() as tx, translated(self.path):
+            return {name for (name,) in tx.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
     def ask(self, sql: str) -> list[Row]:
         """The rows of a query about the database itself."""
-        self._check_usable()
-        if self._writer is None:
+        if self.readonly:
             with self.read() as tx, translated(self.path):
                 return tx.connection.execute(sql).fetchall()
+        connection = self._usable_writer()
         with translated(self.path):
-            return self._writer.execute(sql).fetchall()
+            return connection.execute(sql).fetchall()
 
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
@@ -112,7 +113,7 @@ class SqliteDatabase(Database):
 
         self._check_usable()
         with translated(self.path):
-            connection = self._connect(readonly=True)
+            connection = self._connect()
         try:
             with translated(self.path, "the query"):
                 return read_only(connection, sql, limit, timeout_s)
@@ -124,7 +125,7 @@ class SqliteDatabase(Database):
         self._check_usable()
         with translated(self.path):
             # a connection of its own: one that has searched before keeps an outdated picture of the search index here
-            connection = self._connect(readonly=True)
+            connection = self._connect()
             try:
                 found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
                 for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
@@ -155,7 +156,7 @@ class SqliteDatabase(Database):
         self._check_usable()
         with translated(self.path), self._readers_lock:
             if self._listener is None:
-                self._listener = self._connect(readonly=True)
+                self._listener = self._connect()
             return int(self._listener.execute("PRAGMA data_version").get)
 
     def facts(self) -> dict[str, Any]:
@@ -203,7 +204,7 @@ class SqliteDatabase(Database):
             if self._readers:
                 return self._readers.pop()
         with translated(self.path):
-            return self._connect(readonly=True)
+            return self._connect()
 
     def return_reader(self, connection: apsw.Connection) -> None:
         """Gives a read connection back."""
@@ -216,7 +217,7 @@ class SqliteDatabase(Database):
     def _copy_to(self, target: "Path", progress: Callable[[int, int], None] | None) -> None:
         copy = apsw.Connection(str(target))
         try:
-            source = self._connect(readonly=True)
+            source = self._connect()
             try:
                 # one snapshot: without it every commit of others would make the copy begin again
                 source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
@@ -297,8 +298,12 @@ class SqliteDatabase(Database):
         self._check_usable()
         if self._broken is not None:
             raise self._broken
-        if self._writer is None:
+        if self.readonly:
             raise ReadOnlyStore(f"{self.path} was opened read-only: open it for writing to change it")
+        if self._writer is None:
+            with self._readers_lock, translated(self.path):
+                if self._writer is None:  # nobody else was faster
+                    self._writer = self._connect(_WRITABLE, reads=False)
         return self._writer
 
     def _check_usable(self) -> None:
@@ -307,8 +312,7 @@ class SqliteDatabase(Database):
         if os.getpid() != self._pid:
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
-    def _connect(self, *, readonly: bool) -> apsw.Connection:
-        flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    def _connect(self, flags: int = _READABLE, *, reads: bool = True) -> apsw.Connection:
         connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(BUSY_MS)
         # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
@@ -318,7 +322,7 @@ class SqliteDatabase(Database):
             "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; "
             "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"
         )
-        if readonly:
+        if reads:
             # a search and the next page of it want the same pages: twice as fast with 8 MB as with the usual 2
             connection.execute("PRAGMA query_only=ON; PRAGMA cache_size=-8192")
             sqlite_rank.register(connection)

@@ -136,6 +136,10 @@ SELECT value FROM ledger_facts WHERE name = :name;
 INSERT INTO ledger_facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: applied_steps
+-- The migrations that a ledger has.
+SELECT name, checksum FROM ledger_migrations;
+
 -- name: counts
 SELECT
     (SELECT count(*) FROM sessions) AS sessions,
