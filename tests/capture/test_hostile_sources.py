@@ -1,5 +1,6 @@
 """Sources that nobody would write on purpose, beside good ones: these come in whole, and nothing ever stops a sync."""
 
+import gc
 import json
 import os
 import shutil
@@ -12,7 +13,9 @@ from random import Random
 import pytest
 
 from agents_ledger import Ledger
-from agents_ledger.capture import records
+from agents_ledger.capture import records, writer
+from agents_ledger.capture.assemble import Assembler
+from agents_ledger.capture.draft import Draft
 from agents_ledger.formats import formats
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.digest import digest
@@ -386,6 +389,26 @@ def test_a_line_without_end_needs_little_memory(tmp_path: Path, expected: Said) 
     with Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}") as ledger:
         assert "long-line" in survive(ledger, folder, expected)
         assert is_told(ledger, "the last word")
+
+
+def test_of_a_conversation_without_end_only_the_last_turns_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BATCH_BYTES", 1 << 20)
+    forget, held = Assembler.forget, list[int]()
+
+    def counted(self: Assembler) -> None:
+        forget(self)
+        held.append(sum(isinstance(each, Draft) for each in gc.get_objects()))
+
+    monkeypatch.setattr(Assembler, "forget", counted)
+    lines = [entry(f"{at}", f"{at - 1}" if at else None, f"{at} " + "word " * 4_000) for at in range(400)]
+    written(tmp_path / "endless" / "long.jsonl", header("long"), *lines)
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, tmp_path / "endless")
+        assert counts(ledger)["turns"] == len(lines)
+    assert len(held) > 5
+    assert max(held) <= 2
 
 
 # Everything at once, and thousands of hostile lines.

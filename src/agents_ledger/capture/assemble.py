@@ -105,6 +105,12 @@ class Assembler:
         """Everything closed is in the ledger now: only what is open has to be remembered."""
         opened = {id(lane.open) for lane in self.lanes.values()}
         self._where = {key: spot for key, spot in self._where.items() if spot is ROOT or id(spot.turn) in opened}
+        for lane in self.lanes.values():
+            # by their ids from now on: a turn that holds the one before it would hold all of a long conversation
+            lane.at = _closed(lane.at, lane)
+            lane.kept = {native: _closed(spot, lane) for native, spot in lane.kept.items()}
+            if lane.open is not None and lane.open.parent is not None:
+                lane.open.parent = _closed(lane.open.parent, lane)
 
     def let_go(self) -> None:
         """The source is read: nothing of it is held in memory until Python looks for circles."""
@@ -394,6 +400,12 @@ def _goes_on(draft: Draft, spot: Spot) -> bool:
     if draft.compaction is not None or spot.turn is not draft:
         return False
     return spot.position >= len(draft.messages)
+
+
+def _closed(spot: Spot, lane: Lane) -> Spot:
+    """A spot without the draft of a turn that is closed."""
+    turn = spot.turn
+    return Spot(turn.id, spot.position) if isinstance(turn, Draft) and turn is not lane.open else spot
 
 
 def _turn_id(spot: Spot) -> str:

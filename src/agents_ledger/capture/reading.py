@@ -236,6 +236,8 @@ def events_of(reader: Reader, data: bytes, name: str) -> Sequence[Event]:
         if isinstance(found, list | tuple):
             return found
         events.extend(found)
+    except RecursionError:  # it could be decoded, and not looked into
+        events.append(Problem("deep-nesting", f"{len(data)} bytes"))
     except Exception as bug:  # noqa: BLE001 - around a format's reader: all input is hostile, the rest must go on
         events.append(Problem("reader-failed", f"{type(bug).__name__}: {bug}"[:200]))
     return events
