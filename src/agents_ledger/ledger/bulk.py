@@ -70,7 +70,7 @@ class Batch(Tx):
         if is_known or must_seal:
             captured.put(self, self._env, given, parent_id, is_final=is_final)
             return
-        if record.compaction is not None:
+        if record.compaction is not None and not self._fits(record.compaction, above):
             self._fit(record.compaction, parent_id)
             above = None
         place = self._under(above, parent_id, turn.id, is_open=not is_final)
@@ -127,9 +127,8 @@ class Batch(Tx):
         self._unindexed += numbered(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
         self._notes += [found for record in records for found in notes.notes_of(record)]
         insert_parts(self.beside, together)
-        self.beside.run_all("insert_compaction", [row for record in records if (row := record.compaction) is not None])
         self._log([record.turn for record in records], moves)
-        self.beside.run_all("insert_turn", [record.turn for record in records])
+        self._insert_turns(records)
         for label, rows in moves.items():
             self.beside.run_all("insert_move", rows)
             last = rows[-1]
@@ -153,8 +152,44 @@ class Batch(Tx):
         logged, self._logged = self._logged, []
         index_new(self.beside, rows, logged)
 
+    def _insert_turns(self, records: list[Record]) -> None:
+        """The turns in their order, each compaction between those that it names and its own."""
+        turns: list[TurnRow] = []
+        for record in records:
+            if record.compaction is not None:
+                self.beside.run_all("insert_turn", turns)
+                self.beside.run_all("insert_compaction", [record.compaction])
+                turns = []
+            turns.append(record.turn)
+        self.beside.run_all("insert_turn", turns)
+
+    def _fits(self, row: CompactionRow, above: Record | None) -> bool:
+        """Whether a compaction is of the usual kind: everything up to a turn of this batch, and nothing is kept."""
+        if above is None or row.summarized_through_turn_id != above.turn.id:
+            return False
+        if row.first_kept_turn_id is not None or row.first_kept_message_id is not None or row.kept_json is not None:
+            return False
+        done = self._summarized(above)
+        if done is None:
+            return False
+        row.turns_summarized = above.turn.depth - done
+        return True
+
+    def _summarized(self, record: Record) -> int | None:
+        """The depth up to which a thread is summarised already; None if that is not known without looking it up."""
+        depth = record.turn.compaction_depth
+        if not depth:
+            return 0
+        found: Record | None = record
+        while found is not None and found.turn.depth > depth:
+            found = self._turns.get(found.turn.parent_turn_id or "")
+        if found is None or found.compaction is None:
+            return None
+        through = self._turns.get(found.compaction.summarized_through_turn_id)
+        return None if through is None else through.turn.depth
+
     def _fit(self, row: CompactionRow, parent_id: str | None) -> None:
-        """Lets a compaction name only what is in its thread: that is looked up, so the turns so far go first."""
+        """Lets any other name only what is in its thread: that is looked up, so the turns so far go first."""
         self._drain_turns()
         captured.fit_compaction(self.beside, parent_id, row)
         row.turns_summarized = compact.check(self.beside, parent_id, row)
