@@ -20,6 +20,7 @@ from agents_ledger.cli.words import number, plural, size
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.times import now_ms
+from agents_ledger.store.sqlite import count_no_memory
 
 _NAMED = 5  # sessions or files in one sentence
 
@@ -74,6 +75,7 @@ def sync(
     """
     asked = Asked(paths, sources)
     gc.freeze()  # what is loaded by now stays: nobody needs to look for dead circles there
+    count_no_memory()
     try:
         with opened.writing(create=True) as ledger:
             worker = Sync(ledger, config.machine())
