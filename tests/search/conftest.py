@@ -12,6 +12,7 @@ from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.entries import File, Settings
 from agents_ledger.model.ids import UlidSource
+from agents_ledger.store import Tx
 
 DAY_MS = 86_400_000
 NOW = 1_790_000_000_000
@@ -85,7 +86,13 @@ def fill(url: str) -> Ledger:
     clock.now_ms = NOW - DAY_MS
     ledger.compact("words", "They discussed an aardvark in the invalidation code.")
     with_title = Details("zoo", title="Stripes of the okapi", project="/home/dev/zoo")
-    ledger.database.write(lambda tx: Remember("zoo", with_title)(Batch(tx, ledger.env)))
+
+    def remember(tx: Tx) -> None:
+        batch = Batch(tx, ledger.env)
+        Remember("zoo", with_title)(batch)
+        batch.finish()
+
+    ledger.database.write(remember)
     ledger.fork(ledger.session("zoo").thread_id or "", "zoo-again")
     clock.now_ms = NOW
     return ledger

@@ -10,6 +10,7 @@ from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.env import Env
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.steps import Problem
+from agents_ledger.store import Tx
 
 
 class PutCapture(Struct, frozen=True):
@@ -124,7 +125,8 @@ class Belongs(Struct, frozen=True):
 
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        tx.beside.run("put_session_capture", session_label=self.label, capture_id=self.capture_id)
+        args = {"session_label": self.label, "capture_id": self.capture_id}
+        tx.tell(self.label, lambda beside: beside.run("put_session_capture", **args))
 
 
 class Point(Struct, frozen=True):
@@ -227,13 +229,16 @@ class Remember(Struct, frozen=True):
 
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        row = tx.beside.first("details_of", label=self.label)
+        tx.tell(self.label, self._write)
+
+    def _write(self, tx: Tx) -> None:
+        row = tx.first("details_of", label=self.label)
         kept = Details(self.label) if row is None else Details(*row)
         merged = merge(kept, self.details)
-        tx.beside.run_all("put_details", [merged])
-        notes.note_title(tx.beside, self.label, merged.title)
+        tx.run_all("put_details", [merged])
+        notes.note_title(tx, self.label, merged.title)
         if merged.routing_key is not None:
-            captured.set_routing_key(tx.beside, self.label, merged.routing_key)
+            captured.set_routing_key(tx, self.label, merged.routing_key)
 
 
 class Alias(Struct, frozen=True):

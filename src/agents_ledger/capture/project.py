@@ -16,7 +16,6 @@ from agents_ledger.capture.summing_up import place_summary
 from agents_ledger.capture.writer import Pending, Writer, step_key
 from agents_ledger.ledger import captured, written
 from agents_ledger.ledger.build import Prepared
-from agents_ledger.ledger.bulk import Batch
 from agents_ledger.ledger.captured import StepRow
 from agents_ledger.ledger.evidence import places
 from agents_ledger.ledger.sealing import OPEN
@@ -24,6 +23,7 @@ from agents_ledger.model import ids
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
+from agents_ledger.store import Tx
 
 _BASES = 100  # forks of forks of forks …
 ReadCapture = Callable[[Capture, int | None], Iterable[tuple[Event, str]]]
@@ -283,11 +283,11 @@ class Projection:
             first = at or self.file_time_ms
             capture_id = self.capture.id
 
-            def make(batch: Batch) -> None:
-                captured.ensure_session(batch.beside, env, label, origin, session, first)
-                batch.beside.run("put_session_capture", session_label=label, capture_id=capture_id)
+            def make(tx: Tx) -> None:
+                captured.ensure_session(tx, env, label, origin, session, first)
+                tx.run("put_session_capture", session_label=label, capture_id=capture_id)
 
-            self.writer.add(make)
+            self.writer.add(lambda batch: batch.tell(label, make))
         return label
 
     def origin_of(self, session: str) -> str:

@@ -1,5 +1,7 @@
 """The seed's "on every new turn", as parts of one transaction."""
 
+from collections.abc import Callable
+
 from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
 from agents_ledger.ledger import compact, moves, notes, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
@@ -56,12 +58,19 @@ def _require_in_session(tx: Tx, label: str, turn_id: str) -> None:
 
 
 def place_under(
-    tx: Tx, env: Env, parent_id: str | None, turn_id: str, parent: Row | None = None, *, is_open: bool = False
+    tx: Tx,
+    env: Env,
+    parent_id: str | None,
+    turn_id: str,
+    parent: Row | None = None,
+    *,
+    is_open: bool = False,
+    mark: Callable[[str], None] | None = None,
 ) -> Place:
     """The place of a new turn: next in its parent's segment, or first in a new one.
 
     A parent that is not sealed yet is sealed now, unless the new turn is not to be sealed either. `parent` are its
-    facts, if they were just read.
+    facts, if they were just read; `mark` is told that it has a child, if that is to be written later.
     """
     if parent_id is None:
         segment = tx.value("new_segment", root_id=turn_id, parent_segment_id=None, fork_depth=0)
@@ -77,7 +86,9 @@ def place_under(
         parent_hash = seal_open(tx, env, parent_id)
     if is_inner:
         segment = tx.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
-    if not has_children:
+    if not has_children and mark is not None:
+        mark(parent_id)
+    elif not has_children:
         tx.run("mark_parent", id=parent_id)
     return Place(parent_id, root, segment, depth + 1, parent_hash, tokens, system_depth, compaction_depth, before)
 

@@ -4,7 +4,7 @@ What goes in is what `captured.put` and `captured.move_to` would write. Whatever
 after it: a `Batch` is a transaction that first writes what it has collected.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -31,8 +31,11 @@ class Batch(Tx):
         self._env = env
         self._turns: dict[str, Record] = {}
         self._places: set[tuple[int, int]] = set()  # segment and depth of the turns in this batch
+        self._parents: list[str] = []  # turns of the database that have their first child in this batch
         self._heads: dict[str, str | None] = {}
         self._moves: dict[str, list[MoveRow]] = {}
+        self._told: list[Callable[[Tx], None]] = []
+        self._expected: set[str] = set()  # sessions that are made by one of these
         self._steps: list[StepRow] = []
         self._unindexed: list[Numbered] = []
         self._notes: list[notes.Note] = []
@@ -102,9 +105,18 @@ class Batch(Tx):
         """Where a session points."""
         if label not in self._heads:
             row = self.beside.first("session_by_label", label=label)
-            assert row is not None, "it was made before"  # noqa: S101
-            self._heads[label] = row[1]
+            assert row is not None or label in self._expected, "it was made before"  # noqa: S101
+            self._heads[label] = None if row is None else row[1]
         return self._heads[label]
+
+    def tell(self, label: str, write: Callable[[Tx], None]) -> None:
+        """Something about a session, which is made if need be: written after the turns, in this order.
+
+        Rows of sessions lie anywhere in their tables. A page that changes before the turns and once more after
+        them was written to the WAL meanwhile: then SQLite reads and sums up anew all that follows it there.
+        """
+        self._told.append(write)
+        self._expected.add(label)
 
     def stand(self, rows: list[StepRow]) -> None:
         """Where steps are."""
@@ -119,23 +131,37 @@ class Batch(Tx):
 
     def _drain_turns(self) -> None:
         self._heads.clear()  # whoever asks for this may move them
-        if not self._turns:
-            return
-        records, moves = list(self._turns.values()), self._moves
-        self._turns, self._moves, self._places = {}, {}, set()
+        records, moves, told = list(self._turns.values()), self._moves, self._told
+        self._turns, self._moves, self._places, self._told = {}, {}, set(), []
+        self._expected.clear()
+        if records:
+            self._put_turns(records)
+        for write in told:
+            write(self.beside)
+        if moves:
+            self._put_moves(moves)
+        if records:
+            usage.catch_up(self.beside)  # now, while all of it is in the cache: half the time of doing it at the end
+
+    def _put_turns(self, records: list[Record]) -> None:
         together = _together(records)
         self._unindexed += numbered(together.messages, together.calls, *(self.beside.first("last_numbers") or ()))
         self._notes += [found for record in records for found in notes.notes_of(record)]
         insert_parts(self.beside, together)
-        self._log([record.turn for record in records], moves)
+        self._log(self._seals([record.turn for record in records]))
+        parents, self._parents = self._parents, []
+        for parent_id in dict.fromkeys(parents):
+            self.beside.run("mark_parent", id=parent_id)
         self._insert_turns(records)
+
+    def _put_moves(self, moves: dict[str, list[MoveRow]]) -> None:
+        self._log(self._moved(moves))
         for label, rows in moves.items():
             self.beside.run_all("insert_move", rows)
             last = rows[-1]
             args = {"thread_id": last.thread_id, "expected": rows[0].from_thread_id, "at": last.changed_at}
             moved = self.beside.value("point_session", label=label, **args)
             assert moved == label, "the head was read in this transaction"  # noqa: S101
-        usage.catch_up(self.beside)  # now, while all of it is in the cache: half the time of doing it at the end
 
     def finish(self) -> None:
         """Writes what was collected, and then the search index.
@@ -196,7 +222,7 @@ class Batch(Tx):
 
     def _under(self, above: Record | None, parent_id: str | None, turn_id: str, *, is_open: bool) -> Place:
         if above is None:
-            place = place_under(self.beside, self._env, parent_id, turn_id, is_open=is_open)
+            place = place_under(self.beside, self._env, parent_id, turn_id, is_open=is_open, mark=self._parents.append)
             if (place.segment_id, place.depth) not in self._places:
                 return place
             root, segment, depth = place.root_id, place.segment_id, place.depth - 1  # taken by a turn of this batch
@@ -220,23 +246,32 @@ class Batch(Tx):
         segment = self.beside.value("new_segment", root_id=root, parent_segment_id=segment, fork_depth=depth)
         return msgspec.structs.replace(place, segment_id=segment)
 
-    def _log(self, turns: list[TurnRow], moves: dict[str, list[MoveRow]]) -> None:
-        """The log entries of all seals, then of all moves."""
-        last, now = int(self.beside.value("last_seq")), self._env.now()
-        seq = last
+    def _log(self, entries: list[LogRow]) -> None:
+        self.beside.run_all("insert_log", entries)
+        if entries:
+            self._logged.append((entries[0].seq - 1, entries[-1].seq))
+
+    def _seals(self, turns: list[TurnRow]) -> list[LogRow]:
+        """The log entries of all seals."""
+        seq, now = int(self.beside.value("last_seq")), self._env.now()
         entries: list[LogRow] = []
         for turn in turns:
             if turn.seal_seq is None:
                 seq += 1
                 turn.seal_seq = seq
                 entries.append(_entry("seal", turn.id, seq, now, turn.turn_hash))
+        return entries
+
+    def _moved(self, moves: dict[str, list[MoveRow]]) -> list[LogRow]:
+        """The log entries of all moves, which are numbered by them."""
+        seq = int(self.beside.value("last_seq"))
+        entries: list[LogRow] = []
         for rows in moves.values():
             for idx, row in enumerate(rows):
                 seq += 1
                 rows[idx] = msgspec.structs.replace(row, id=seq)
                 entries.append(_entry("move", row.session_label, seq, row.changed_at, move_facts(row)))
-        self.beside.run_all("insert_log", entries)
-        self._logged.append((last, seq))
+        return entries
 
 
 def _together(records: list[Record]) -> Record:
