@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import apsw
 
 from agents_ledger import Ledger, Turn
+from bench.bare import write_bare
 from bench.figures import Row, Setup, at_least, best, per_second, seconds
 from bench.ours import finished, open_ledger
 from bench.workload import Exchange, turns_of
@@ -40,9 +41,10 @@ CODING = Shape("a coding turn (7 steps, 12 KB)", TURN_BYTES, 7)
 def durable_rows(setup: Setup) -> Iterator[Row]:
     """One finished turn after the other, each durable, all of them searchable at the end."""
     for shape in (CHAT, CODING):
-        speed, floor = _against_floor(setup, shape)
+        speed, bare, floor = _against_floor(setup, shape)
         held = f"{per_second(floor)} write + fdatasync"
         yield at_least("durable", shape.name, per_second(speed), held, speed / floor, 0.4)
+        yield Row("durable", "the same by bare SQLite: a bound", per_second(bare), held, bare / floor)
 
 
 def thread_rows(setup: Setup) -> Iterator[Row]:
@@ -122,16 +124,23 @@ def postgres_rows(setup: Setup) -> Iterator[Row]:
     yield Row("postgres", f"PostgreSQL, {_THREADS} threads", per_second(len(turns) / together), held, sqlite / together)
 
 
-def _against_floor(setup: Setup, shape: Shape) -> tuple[float, float]:
+def _against_floor(setup: Setup, shape: Shape) -> tuple[float, float, float]:
+    """Turns a second: ours, bare SQLite's, the disk's."""
     exchanges = shape.turns(setup.pick(600, 150))
     turns = [finished(exchange) for exchange in exchanges]
     texts = ["".join(step.text for step in exchange).encode() for exchange in exchanges]
-    ours, floor = best(
+    ours, bare, floor = best(
         setup.pick(7, 3),
         lambda: _with_ledger(setup, lambda ledger: _in_threads(ledger, turns, 1, sessions=1)),
+        lambda: _bare(setup, turns),
         lambda: _floor(setup, texts),
     )
-    return len(turns) / ours, len(turns) / floor
+    return len(turns) / ours, len(turns) / bare, len(turns) / floor
+
+
+def _bare(setup: Setup, turns: list[Turn]) -> float:
+    with setup.place() as folder:
+        return write_bare(folder, turns)
 
 
 def _with_ledger(setup: Setup, work: Callable[[Ledger], float]) -> float:

@@ -73,11 +73,12 @@ class Writer:
         calls = max(0, (steps - 3) // 2)
         says = steps - 2 - 2 * calls
         left = size - spoken * (2 + says) - (spoken // 2) * calls
+        answer = spoken if calls else spoken + left  # without tools it is all said
         return (
             Step("query", self.prose(spoken)),
             *(Step("say", self.prose(spoken)) for _ in range(says)),
             *(step for _ in range(calls) for step in self._use(spoken // 2, left // max(calls, 1))),
-            Step("answer", self.prose(spoken)),
+            Step("answer", self.prose(answer)),
         )
 
     def _use(self, asked: int, given: int) -> Iterator[Step]:

@@ -1,6 +1,7 @@
 """Cases that once went wrong, one test each."""
 
 import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -70,6 +71,49 @@ def test_ctrl_c_while_waiting_for_company_leaves_nobody_hanging(monkeypatch: pyt
             group.submit(lambda _: None)
     group.submit(lambda _: None)
     assert done == [1]
+
+
+@pytest.mark.parametrize("is_woken", [False, True])
+def test_ctrl_c_in_a_row_of_waiting_threads_leaves_nobody_behind_it_hanging(
+    monkeypatch: pytest.MonkeyPatch, *, is_woken: bool
+) -> None:
+    all_are_here, may_leave, has_come = threading.Event(), threading.Event(), threading.Semaphore(0)
+    wait = Job.wait
+    got: list[str] = []
+
+    def interrupted(job: Job) -> None:
+        has_come.release()
+        is_impatient = threading.current_thread().name == "impatient"
+        if is_impatient and not is_woken:
+            may_leave.wait()  # the signal comes while the leader is at work
+        else:
+            wait(job)
+        if is_impatient:
+            raise KeyboardInterrupt
+
+    def run(jobs: list[Job]) -> None:
+        has_come.release()
+        all_are_here.wait()
+        if len(jobs) > 1 and not is_woken:
+            may_leave.set()
+            threads[2].join()
+
+    def submit() -> None:
+        with suppress(KeyboardInterrupt):
+            group.submit(lambda _: None)
+            got.append(threading.current_thread().name)
+
+    group = GroupCommit(run)
+    monkeypatch.setattr(Job, "wait", interrupted)
+    names = ("alone", "leader", "impatient", "patient", "last")
+    threads = [threading.Thread(target=submit, name=name, daemon=True) for name in names]
+    for thread in threads:  # the first leads, then the second; the others wait in this order
+        thread.start()
+        assert has_come.acquire(timeout=20)
+    all_are_here.set()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert sorted(got) == ["alone", "last", "leader", "patient"]
 
 
 def test_a_write_from_inside_a_commit_is_refused_instead_of_waiting_for_itself(ledger: Ledger) -> None:

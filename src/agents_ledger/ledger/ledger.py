@@ -427,8 +427,8 @@ class Ledger:
         """Brings the search index and the sums of tokens up to date with everything that is sealed."""
 
         def body(tx: Tx) -> None:
-            search.catch_up(tx)
             usage.catch_up(tx)
+            search.catch_up(tx)
 
         self.database.write(body)
 
@@ -453,12 +453,18 @@ class Ledger:
         if self._unindexed >= search.BATCH:
             self._unindexed = 0
             with suppress(LedgerError):  # the next batch or a search takes it up again
-                self.index()
+                self.database.write(_feed)
 
     def _renew(self) -> None:
         if self._live:
             expires = self.env.now() + lease.TTL_MS
             self.database.write(lambda tx: tx.run("renew_leases", writer=self.writer, expires_at=expires))
+
+
+def _feed(tx: Tx) -> None:
+    """The search index and the sums of tokens, after a batch of turns."""
+    usage.catch_up_in_time(tx)
+    search.catch_up(tx)
 
 
 def _asked(query: "str | entries.Message | tuple[entries.Message, ...] | None") -> "tuple[entries.Message, ...]":

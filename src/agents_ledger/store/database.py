@@ -3,7 +3,8 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from agents_ledger.errors import BadInput, LedgerError, StoreBusy, StoreError
@@ -107,13 +108,16 @@ class Database(ABC):
 class Job:
     """One body waiting for its turn in a shared commit."""
 
-    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "leads", "result")
+    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "is_left", "is_woken", "leads", "next", "result")
 
     def __init__(self, body: Callable[[Tx], Any]) -> None:
         self.body = body
         self.is_done = False
         self.is_kept = False  # committed, whatever happened to the leader afterwards
         self.leads = False
+        self.is_woken = False
+        self.is_left = False  # nobody waits for it any more
+        self.next: Job | None = None  # whom to wake after it
         self.result: Any = None
         self.error: BaseException | None = None
         self._baton = threading.Lock()
@@ -124,8 +128,10 @@ class Job:
         self._baton.acquire()
 
     def wake(self) -> None:
-        """Ends the waiting: it is done, or it leads from now on."""
-        self._baton.release()
+        """Ends the waiting: it is done, or it leads from now on. A second call does nothing."""
+        self.is_woken = True
+        with suppress(RuntimeError):
+            self._baton.release()
 
 
 class GroupCommit:
@@ -134,10 +140,14 @@ class GroupCommit:
     One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
     and hands the lead to the first that came meanwhile. Where several came together the last time, a leader
     waits a moment for as many. A single thread always leads, and never waits for company.
+
+    Whoever is woken wakes the next: if the leader woke all at once, they would stand in line for Python's lock, and
+    each place in that line is a sleep of its own (a tenth to a fifth of the time of sixteen threads).
     """
 
     LIMIT = 64  # bodies in one commit
-    PATIENCE_S = 0.002
+    PATIENCE = 4  # times
+    PATIENCE_S = 0.001
 
     def __init__(self, run: Callable[[list[Job]], None]) -> None:
         self._run = run
@@ -170,8 +180,14 @@ class GroupCommit:
     def _wait(self, job: Job) -> None:
         try:
             job.wait()
-        except BaseException:  # Ctrl-C: the others must not wait for a leader that is gone
+            self._wake(job.next)
+        except BaseException:  # Ctrl-C: the others must not wait for somebody who is gone
+            with self._lock:
+                job.is_left = True
+                was_woken = job.is_woken
             self._forget(job)
+            if was_woken:
+                self._wake(job.next)
             if job.leads:
                 self._hand_over([], job)
             raise
@@ -180,7 +196,7 @@ class GroupCommit:
         jobs: list[Job] = []
         try:
             if self._expected > 1:
-                self._is_complete.wait(self.PATIENCE_S)
+                self._wait_for_company()
             jobs = self._take()
             self._run(jobs)
         except BaseException as problem:
@@ -195,6 +211,13 @@ class GroupCommit:
                 raise
         finally:
             self._hand_over(jobs, mine)
+
+    def _wait_for_company(self) -> None:
+        """Waits for as many as came together the last time; goes on waiting only while somebody comes."""
+        for _ in range(self.PATIENCE):
+            here = len(self._waiting)
+            if self._is_complete.wait(self.PATIENCE_S) or here == len(self._waiting):
+                return
 
     def _take(self) -> list[Job]:
         with self._lock:
@@ -212,10 +235,12 @@ class GroupCommit:
                 self._waiting.remove(job)
 
     def _hand_over(self, jobs: list[Job], mine: Job) -> None:
+        others = [job for job in jobs if job is not mine]
+        for job, following in pairwise(others):
+            job.next = following
         for job in jobs:
             job.is_done = True
-            if job is not mine:
-                job.wake()
+        self._wake(others[0] if others else None)
         with self._lock:
             self._leader = None
             if self._waiting:
@@ -223,6 +248,14 @@ class GroupCommit:
                 self._waiting[0].wake()
             else:
                 self._is_led = False
+
+    def _wake(self, job: Job | None) -> None:
+        """Wakes the first in a row of jobs that somebody still waits for."""
+        with self._lock:
+            while job is not None and job.is_left:
+                job = job.next
+            if job is not None:
+                job.wake()
 
 
 def _interrupted() -> StoreError:
