@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -425,6 +426,39 @@ def test_all_of_it_at_once(url: str, tmp_path: Path, expected: Said) -> None:
     with Ledger.open(url) as ledger:
         found = survive(ledger, folder, expected)
         assert "reader-failed" not in found
+
+
+def test_a_turn_that_is_told_again_behind_its_own_child_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gemini CLI's logs say messages again; a rewind then went round and round (2**31 times)."""
+    again = "9eed35ae-d9cc-4e2f-8437-9f4855991a58"
+    path = tmp_path / "all" / "chats" / "session-2026-11-14T11-00-22222222.jsonl"
+    lines: list[dict[str, Any]] = [
+        {"sessionId": "22222222-2222-4333-8444-555555555555", "projectHash": "x", "kind": "main"},
+        {"id": "first", "type": "gemini", "content": "Said."},
+        {"id": "e56d75be-a590-4527-b0fe-20ea798aa79a/1"},
+        {"id": again},
+        {"id": "child", "type": "user", "content": [{"text": "Asked."}]},
+        {"id": again, "type": "user", "content": [{"text": "Asked behind it."}]},
+        {"$rewindTo": "first"},
+        {"id": "last", "type": "user", "content": [{"text": "The last word."}]},
+    ]
+    written(path, *lines)
+    asked = 0
+    parent = writer.Writer.parent
+
+    def counted(asks: writer.Writer, turn_id: str) -> str | None:
+        nonlocal asked
+        asked += 1
+        assert asked < 10_000, "it goes in circles"
+        return parent(asks, turn_id)
+
+    monkeypatch.setattr(writer.Writer, "parent", counted)
+    with opened(tmp_path / "ledger.db") as ledger:
+        assert "reader-failed" not in survive(ledger, tmp_path / "all", set())
+        assert is_told(ledger, "Asked behind it.")
+        assert is_told(ledger, "The last word.")
 
 
 @pytest.mark.parametrize("name", sorted(form.name for form in formats()))

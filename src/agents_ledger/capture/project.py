@@ -243,9 +243,20 @@ class Projection:
                 yield msgspec.structs.replace(event, session=base.session), place
 
     def _put(self, given: Prepared, parent_id: str | None, *, is_final: bool, label: str) -> None:
-        self.writer.turns[given.record.turn.id] = Pending(given, parent_id, is_final, label)
+        turn_id = given.record.turn.id
+        stays = self.writer.parent(turn_id) if self._is_circle(turn_id, parent_id) else parent_id
+        self.writer.turns[turn_id] = Pending(given, stays, is_final, label)
         given.record.turn.session_label = label
         self.writer.add(lambda batch: batch.put(given, parent_id, is_final=is_final), _weight(given.record))
+
+    def _is_circle(self, turn_id: str, parent_id: str | None) -> bool:
+        """Whether a turn that is there already would come to stand behind itself: it stays where it is then."""
+        if turn_id not in self.writer.turns and self.writer.state(turn_id) is None:
+            return False
+        above = parent_id if parent_id != self.writer.parent(turn_id) else None
+        while above is not None and above != turn_id and self.writer.is_open(above):
+            above = self.writer.parent(above)
+        return above == turn_id
 
     def _kept(self, draft: Draft, step: Compacted) -> Spot | None:
         """Where that begins which a compaction keeps, if anything is kept."""

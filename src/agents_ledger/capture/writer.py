@@ -163,6 +163,11 @@ class Writer:
         state = self.state(turn_id)
         return None if state is None else state[1]
 
+    def is_open(self, turn_id: str) -> bool:
+        """Whether a turn is in this batch, or in the database and not sealed: only such a turn can move."""
+        state = self.state(turn_id)
+        return turn_id in self.turns or (state is not None and state[0] == sealing.OPEN)
+
     def length(self, turn_id: str) -> int:
         """How many messages a turn has."""
         pending = self.turns.get(turn_id)
