@@ -461,6 +461,46 @@ def test_a_turn_that_is_told_again_behind_its_own_child_stays_where_it_is(
         assert is_told(ledger, "The last word.")
 
 
+def test_something_about_a_session_before_it_is_known_whose_it_is(tmp_path: Path) -> None:
+    """A level of thinking, then the header of a subagent of another system: both are about one session."""
+    path = tmp_path / "all" / ".clawdbot" / "agents" / "main" / "sessions" / "cut-1.jsonl"
+    at = {"timestamp": "2026-03-01T10:00:08.000Z"}
+    first = {"type": "thinking_level_change", "sessionId": "embedded", "uuid": "e-1", "thinkingLevel": "low", **at}
+    head = {"type": "session", "id": "embedded", "parentSessionId": "nx-1", "toolCallId": "t-3", **at}
+    said = {"type": "message", "id": "e-2", "message": {"role": "user", "content": "The last word."}, **at}
+    written(path, first, head, said)
+    with opened(tmp_path / "ledger.db") as ledger:
+        assert "reader-failed" not in survive(ledger, tmp_path / "all", set())
+        assert is_told(ledger, "The last word.")
+        (known,) = rows(ledger, "SELECT extra FROM session_details WHERE session_label LIKE '%:embedded'")
+        assert "low" in str(known["extra"])
+
+
+def test_a_parent_whose_name_is_no_text_is_waited_for_and_found(tmp_path: Path) -> None:
+    """Qwen Code's lines: the parent is told in another file, which comes later; its id is a lone surrogate."""
+    path, odd = tmp_path / "all" / "chats", "\ud800 and so on, to be long enough"
+    whole = {
+        "sessionId": "aaaaaaaa-0000-4000-8000-000000000001",
+        "type": "user",
+        "cwd": "/home/ada",
+        "version": "0.24.4",
+    }
+    child = {"uuid": "child", "parentUuid": odd, **whole, "timestamp": START, "message": told_by("Behind it.")}
+    above = {"uuid": odd, "parentUuid": None, **whole, "timestamp": START, "message": told_by("Before it.")}
+    written(path / "one.jsonl", child)
+    with opened(tmp_path / "ledger.db") as ledger:
+        assert "reader-failed" not in survive(ledger, tmp_path / "all", set())
+        written(path / "two.jsonl", above)
+        assert "reader-failed" not in survive(ledger, tmp_path / "all", set())
+        asked = "SELECT c.depth FROM turns c JOIN messages m ON m.turn_id = c.id WHERE m.content = 'Behind it.'"
+        assert [row["depth"] for row in rows(ledger, asked)] == [2]
+
+
+def told_by(words: str) -> dict[str, Any]:
+    """A message in Gemini's words."""
+    return {"role": "user", "parts": [{"text": words}]}
+
+
 @pytest.mark.parametrize("name", sorted(form.name for form in formats()))
 def test_thousands_of_hostile_records(name: str, known: dict[str, list[Origin]], tmp_path: Path) -> None:
     rounds = 100 if SOAK == 1 else SOAK // 2_000 or 1

@@ -52,6 +52,7 @@ class Projection:
         self._is_again = is_again  # its turns are in the ledger, open, and read once more
         self.read_with: set[int] = set()  # the other files of a bundle
         self._seen: set[str] = set()
+        # by the session's own name: whose it is, and with it its label, may be said after something else
         self._details: dict[str, Details] = {}
         self.kin = Kin()
         self._ensured: set[str] = set()
@@ -63,7 +64,7 @@ class Projection:
         """The source ends here, for now: the last turns, the heads, and what is known about sessions."""
         self.assembler.finish()
         for lane in self.assembler.lanes.values():
-            known = self._details.get(self.label(lane.session))
+            known = self._details.get(lane.session)
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
             spot = lane.at
             if spot is not ROOT and lane.count + len(self._seen):
@@ -77,10 +78,11 @@ class Projection:
             labels = frozenset(map(self.label, self.assembler.lanes))
             seen = frozenset(self._seen | self._settling.variants.keys())
             self.writer.add(LookBack(labels, self.owners(), seen, self.writer.in_doubt))
-        for label, details in self._details.items():
-            self.writer.add(Remember(label, details))
-        for alias, label in self._aliases.items():
-            self.writer.add(Alias(alias, label, self.writer.env.now()))
+        for session, details in self._details.items():
+            details.session_label = self.label(session)
+            self.writer.add(Remember(details.session_label, details))
+        for alias, session in self._aliases.items():
+            self.writer.add(Alias(alias, self.label(session), self.writer.env.now()))
 
     # what the assembler asks and tells
 
@@ -187,9 +189,7 @@ class Projection:
         """What is known about a session."""
         if facts.origin is not None:
             self.kin.origins[facts.session] = facts.origin
-        label = self.label(facts.session)
-        details = self._details.setdefault(label, Details(label))
-        learn(details, facts)
+        learn(self._details.setdefault(facts.session, Details("")), facts)
         if facts.forked_from is not None:
             self.kin.relatives[facts.session] = facts.forked_from
         elif facts.forked_path is not None:
@@ -199,7 +199,7 @@ class Projection:
         if facts.session in self.kin.relatives:
             self._await_relative(facts.session)
         for alias in facts.aliases:
-            self._aliases[alias] = label
+            self._aliases[alias] = facts.session
 
     def base(self, base: Base, above: frozenset[str] = frozenset()) -> Iterable[tuple[Event, str]] | None:
         """The events that a session begins with, by reference; `above` is what refers to it in turn."""

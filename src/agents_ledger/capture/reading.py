@@ -1,5 +1,6 @@
 """The records of one source, out of its file or its evidence, through a reader into turns."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -265,4 +266,5 @@ def _awaits(projection: Projection) -> str | None:
         for native in lane.awaits
         for scope in projection.scopes(lane.session)
     ]
-    return msgspec.json.encode(waiting[:1000]).decode() if waiting else None
+    # by the standard library: an agent's id may have lone surrogates
+    return json.dumps(waiting[:1000], separators=(",", ":")) if waiting else None

@@ -1,5 +1,6 @@
 """Taking: changed sources go into the ledger, each in the way of its shape, and what waited for them."""
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -288,7 +289,7 @@ class Taking:
                 capture = Capture(*(tx.first("capture_by_id", id=capture_id) or ()))
                 if capture.shape != "lines" or capture.format not in self.formats:
                     continue
-                for origin, session, native in msgspec.json.decode(awaits, type=list[tuple[str, str, str]]):
+                for origin, session, native in json.loads(awaits):
                     if self._has_come(tx, capture, origin, session, native):
                         found.append((capture_id, awaits))
                         break
