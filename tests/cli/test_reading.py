@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from agents_ledger import Ledger, Message, Turn
+from agents_ledger.ledger.env import Env
 from tests.cli.conftest import Ldg
 
 
@@ -37,6 +39,14 @@ def test_sessions_in_aligned_columns(ldg: Ldg) -> None:
     assert head.split() == ["SESSION", "TURNS", "TOKENS", "MODEL", "LAST", "USED", "STATUS", "TITLE"]
     assert [row.split()[0] for row in rows] == ["fix-login", "another-way", "fix-login/search"]
     assert {row.index("claude") for row in rows} == {head.index("MODEL")}
+
+
+def test_an_unknown_time_is_no_date(empty: Ldg) -> None:
+    """Some agents do not say when: 0 then, in columns that must have a time."""
+    with Ledger.open(empty.url, env=Env(now=lambda: 0)) as ledger:
+        ledger.append("main", Turn(messages=(Message("user", "When was that?"),)))
+    for command in (("sessions",), ("show", "main"), ("history", "main"), ("search", "When")):
+        assert "1970" not in empty.text(*command), command
 
 
 def test_sessions_page_by_page(ldg: Ldg) -> None:

@@ -88,7 +88,7 @@ def _row(move: MoveRow, screen: Screen) -> list[Part]:
     origin = short(move.from_thread_id) if move.from_thread_id else "-"
     return [
         str(move.id),
-        clock(move.changed_at) if screen.is_terminal else iso(move.changed_at) or "-",
+        clock(move.changed_at) if screen.is_terminal else iso(move.changed_at or None) or "-",
         (move.reason, _STYLES.get(move.reason, "")),
         origin,
         (short(move.thread_id), "bold"),

@@ -72,7 +72,7 @@ def plural(count: int, word: str) -> str:
 
 def ago(at_ms: int | None, now: int | None = None) -> str:
     """`3 min ago`; the date if it is long ago."""
-    if at_ms is None:
+    if not at_ms:  # 0 is what a column without nulls holds for an unknown time
         return "-"
     past = ((now_ms() if now is None else now) - at_ms) // _SECOND
     if past < 0:
@@ -85,7 +85,7 @@ def ago(at_ms: int | None, now: int | None = None) -> str:
 
 def clock(at_ms: int | None) -> str:
     """`2026-11-15 20:53:02`, where the reader is."""
-    if at_ms is None:
+    if not at_ms:
         return "-"
     try:
         return datetime.fromtimestamp(at_ms / _SECOND).astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -95,7 +95,7 @@ def clock(at_ms: int | None) -> str:
 
 def when(at_ms: int | None, screen: Screen) -> str:
     """A time for a table: how long ago on a terminal, exact where it is piped."""
-    return ago(at_ms) if screen.is_terminal else iso(at_ms) or "-"
+    return ago(at_ms) if screen.is_terminal else iso(at_ms or None) or "-"
 
 
 def size(size_bytes: int) -> str:
