@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from agents_ledger import Ledger
+from agents_ledger.capture.rebuild import rebuild
+from agents_ledger.ledger.digest import digest
 from tests.capture import told
 from tests.capture.folders import GOLDEN, assert_sound, copy, names, opened, rows, sync, write
+from tests.capture.hostile_lines import entry, header, written
 
 # How many turns the sessions of a family share, as their files say.
 FAMILIES = {
@@ -79,6 +82,44 @@ def test_no_turn_is_stored_twice(name: str, tmp_path: Path) -> None:
     with opened(tmp_path / "ledger.db") as ledger:
         sync(ledger, source)
         assert _twice(ledger) == []
+
+
+@pytest.mark.parametrize("order", [("early", "late"), ("late", "early")])
+def test_of_two_files_that_tell_a_session_differently_the_later_one_has_the_head(
+    order: tuple[str, str], tmp_path: Path
+) -> None:
+    """A session that was copied to another machine and went on there as well: the order of syncs does not matter."""
+    told_in = {
+        "early": entry("bbbb0001", "aaaa0001", "Here at noon?", timestamp=1794768298000),
+        "late": entry("bbbb0002", "aaaa0001", "There in the evening?", timestamp=1794768299000),
+    }
+    times = {"early": "2026-11-15T12:00:00.000Z", "late": "2026-11-15T20:00:00.000Z"}
+    with opened(tmp_path / "ledger.db") as ledger:
+        for name in order:
+            own = {**told_in[name], "timestamp": times[name]}
+            written(tmp_path / "all" / name / "one.jsonl", header("same-session"), entry("aaaa0001", None), own)
+            sync(ledger, tmp_path / "all")
+        assert_sound(ledger)
+        asked = "SELECT m.content FROM sessions s JOIN messages m ON m.turn_id = s.thread_id"
+        assert [row["content"] for row in rows(ledger, asked)] == ["There in the evening?"]
+        assert rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}").same
+
+
+@pytest.mark.parametrize("order", [("knows", "not"), ("not", "knows")])
+def test_of_two_files_that_know_more_and_less_of_a_turn_the_same_one_counts_in_any_order(
+    order: tuple[str, str], tmp_path: Path
+) -> None:
+    said = {"knows": {"model": "model-1", "provider": "p"}, "not": {}}
+    with opened(tmp_path / "ledger.db") as ledger, opened(tmp_path / "at once.db") as once:
+        for name in order:
+            answer = entry("aaaa0002", "aaaa0001", "It is so.", "assistant", **said[name])
+            more = entry("aaaa0003", "aaaa0002", "And then?")
+            lines = (header("same-session"), entry("aaaa0001", None), answer, more)
+            written(tmp_path / "all" / name / "one.jsonl", *lines)
+            sync(ledger, tmp_path / "all")
+        sync(once, tmp_path / "all")
+        assert_sound(ledger)
+        assert digest(ledger.database) == digest(once.database)
 
 
 def test_a_fork_that_is_read_before_its_origin_has_grown_to_it_is_the_same(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Sessions of real programs and people, where they are at hand: what holds for golden folders holds for them."""
 
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -42,6 +43,22 @@ pytestmark = pytest.mark.skipif(not FOLDERS, reason="../shared/fixtures and ../s
 def folder(request: pytest.FixtureRequest) -> Path:
     """A folder of sessions; nothing writes there."""
     return SHARED / str(request.param)
+
+
+def test_folders_that_come_one_after_the_other_say_the_same_in_any_order(tmp_path: Path) -> None:
+    """Some sessions are in several folders, and go on differently there."""
+    said = set()
+    folders = [SHARED / name for name in FOLDERS if name.startswith(("fixtures/c", "fixtures/pi"))]
+    for at, ordered in enumerate((folders, folders[::-1])):
+        with opened(tmp_path / f"{at}.db") as ledger:
+            for each in ordered:
+                copy(each, tmp_path / "all" / each.name)
+                sync(ledger, tmp_path / "all")
+            assert_sound(ledger)
+            said.add(said_by(ledger))
+            assert rebuild(ledger, f"sqlite:///{tmp_path / f'{at}-rebuilt.db'}").same
+        shutil.rmtree(tmp_path / "all")
+    assert len(said) == 1
 
 
 def test_everything_is_recognised_kept_sound_and_read_once(folder: Path, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from agents_ledger.model.rows import CallRow, MessageRow, Record
 _FACTS = ("model", "input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
-def knows_more(record: Record, other: Record) -> bool:
-    """Whether a turn that says the same tells a model or tokens that the other one does not."""
+def is_told_otherwise(record: Record, other: Record) -> bool:
+    """Whether one of two turns that say the same tells a model or tokens that the other one does not."""
     one, two = record.turn, other.turn
-    return any(getattr(two, name) is None and getattr(one, name) is not None for name in _FACTS)
+    return any((getattr(two, name) is None) != (getattr(one, name) is None) for name in _FACTS)
 
 
 def is_beginning(record: Record, whole: Record) -> bool:

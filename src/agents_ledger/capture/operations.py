@@ -129,6 +129,18 @@ class Belongs(Struct, frozen=True):
         tx.tell(self.label, lambda beside: beside.run("put_session_capture", **args))
 
 
+class Begin(Struct, frozen=True):
+    """Notes where a session points before a source is read."""
+
+    label: str
+    heads: dict[str, str | None]
+
+    def __call__(self, tx: Batch) -> None:
+        """Looks it up."""
+        if self.label not in self.heads:  # (a batch may be tried again)
+            self.heads[self.label] = tx.head(self.label)
+
+
 class Point(Struct, frozen=True):
     """A session points at a turn."""
 
@@ -136,13 +148,33 @@ class Point(Struct, frozen=True):
     turn_id: str
     at: int
     reason: str
-    by: int | None  # the source that ends here: only what it has led to may it lead back
 
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        is_there = tx.head(self.label) == self.turn_id
-        if self.by is None or is_there or not captured.is_behind_head(tx, self.label, self.turn_id, self.by):
-            tx.point(self.label, self.turn_id, self.at, self.reason)
+        tx.point(self.label, self.turn_id, self.at, self.reason)
+
+
+class End(Struct, frozen=True):
+    """A session points at the turn that a source ends with, unless another one has led it further, or later elsewhere.
+
+    So it does not matter which of two files that tell a session differently is read first.
+    """
+
+    label: str
+    turn_id: str
+    at: int
+    owners: frozenset[int]
+    by: int  # only what it has led to may it lead back
+    heads: dict[str, str | None]  # where sessions pointed before it was read
+
+    def __call__(self, tx: Batch) -> None:
+        """Writes it."""
+        head = tx.head(self.label)
+        if head != self.turn_id and captured.is_behind_head(tx, self.label, self.turn_id, self.by):
+            return
+        before = self.heads.get(self.label)
+        is_later = before is not None and captured.is_later_elsewhere(tx, before, self.turn_id, self.owners)
+        tx.point(self.label, before if before is not None and is_later else self.turn_id, self.at, "import")
 
 
 class Retract(Struct, frozen=True):

@@ -9,7 +9,7 @@ from agents_ledger.capture.assemble import Assembler
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.lanes import ROOT
-from agents_ledger.capture.operations import Alias, LookBack, Point, Remember, Retract
+from agents_ledger.capture.operations import Alias, Begin, End, LookBack, Point, Remember, Retract
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.settling import Settling
 from agents_ledger.capture.summing_up import place_summary
@@ -56,6 +56,7 @@ class Projection:
         self._details: dict[str, Details] = {}
         self.kin = Kin()
         self._ensured: set[str] = set()
+        self._heads: dict[str, str | None] = {}  # where sessions pointed before
         self._aliases: dict[str, str] = {}
         self._settling = Settling(self, is_again=is_again)
         self.beside: set[int] = set()  # the sources of those turns, where it ends with one
@@ -69,7 +70,7 @@ class Projection:
             spot = lane.at
             if spot is not ROOT and lane.count + len(self._seen):
                 head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
-                self._point(lane.session, head, lane.last_at, "import", by=self.capture.id)
+                self._end(lane.session, head, lane.last_at)
                 if head in self._settling.variants:
                     self.beside.add(self._settling.variants[head])
         if self._is_again:
@@ -279,8 +280,11 @@ class Projection:
             return id_of(self.cut(spot)) if spot.position > 0 else id_of(spot)
         return id_of(spot)
 
-    def _point(self, session: str, turn_id: str, at: int, reason: str, *, by: int | None = None) -> None:
-        self.writer.add(Point(self.label(session), turn_id, at, reason, by))
+    def _point(self, session: str, turn_id: str, at: int, reason: str) -> None:
+        self.writer.add(Point(self.label(session), turn_id, at, reason))
+
+    def _end(self, session: str, turn_id: str, at: int) -> None:
+        self.writer.add(End(self.label(session), turn_id, at, self.owners(), self.capture.id, self._heads))
 
     def owners(self) -> frozenset[int]:
         """The captures that are read together with this one."""
@@ -299,6 +303,7 @@ class Projection:
                 tx.run("put_session_capture", session_label=label, capture_id=capture_id)
 
             self.writer.add(lambda batch: batch.tell(label, make))
+            self.writer.add(Begin(label, self._heads))
         return label
 
     def origin_of(self, session: str) -> str:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agents_ledger.capture.comparing import is_beginning, knows_more
+from agents_ledger.capture.comparing import is_beginning, is_told_otherwise
 from agents_ledger.capture.draft import Draft, LabelOf, id_of
 from agents_ledger.capture.operations import RetractOne
 from agents_ledger.capture.reopening import reopened
@@ -112,7 +112,7 @@ class Settling:
         if state[0] == OPEN and self._is_ours(state[4], label):
             return not self._tells_more(kept, draft)
         if said_digest(kept) == said_digest(given.record):
-            if knows_more(given.record, kept) or kept.turn.parent_turn_id != _parent_id(draft):
+            if is_told_otherwise(given.record, kept) or kept.turn.parent_turn_id != _parent_id(draft):
                 self._doubt(draft.id)
             return state[0] == OPEN and self._is_again
         if state[0] == OPEN and len(draft.messages) > len(kept.messages):

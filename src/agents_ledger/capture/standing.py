@@ -165,7 +165,7 @@ class Standing:
             last = tx.first("last_move", label=row[0])
             wanted = None if last is None else self._at.get(last[2])
             if last is not None and wanted is not None and self._may_move(row[0], MoveRow(*last)):
-                self._writer.add(Point(row[0], wanted, last[3], "import", None))
+                self._writer.add(Point(row[0], wanted, last[3], "import"))
 
     def _may_move(self, label: str, last: MoveRow) -> bool:
         """Whether a session is where its sources have led it, and not where somebody has."""

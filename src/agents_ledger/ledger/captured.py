@@ -14,6 +14,7 @@ from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.evidence import places
 from agents_ledger.ledger.records import content_digest, read_record, read_turn
 from agents_ledger.ledger.sealing import OPEN, seal, seal_open
+from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import CallRow, CompactionRow, MessageRow, Record, SessionRow, TurnRow
 from agents_ledger.model.rules import RETRACTED, SUPERSEDED
 from agents_ledger.model.texts import storable
@@ -255,6 +256,27 @@ def is_behind_head(tx: Tx, label: str, turn_id: str, capture_id: int) -> bool:
         return False
     state = tx.first("turn_state", id=head)
     return state is not None and capture_id not in {place[0] for place in places(state[4])}
+
+
+def is_later_elsewhere(tx: Tx, other_id: str, turn_id: str, capture_ids: frozenset[int]) -> bool:
+    """Whether a turn of another source that is still there is on another branch than this one, and newer."""
+    other = read_turn(tx, other_id)
+    told_by = {place[0] for place in places(other.evidence)}
+    if not told_by or told_by & capture_ids or not any(_is_current(tx, each) for each in told_by):
+        return False
+    turn = read_turn(tx, turn_id)
+    if (_ended(other), other.id) < (_ended(turn), turn.id):
+        return False
+    return not threads.is_ancestor(tx, other_id, turn_id)
+
+
+def _is_current(tx: Tx, capture_id: int) -> bool:
+    row = tx.first("capture_by_id", id=capture_id)
+    return row is not None and Capture(*row).state == "current"
+
+
+def _ended(turn: TurnRow) -> int:
+    return turn.started_at if turn.completed_at is None else turn.completed_at
 
 
 def retract(tx: Tx, turn_id: str) -> None:
