@@ -60,7 +60,11 @@ def marked(found: Found) -> list[str]:
         ('"unterminated', set()),
         ("foo:bar", set()),
         ("session:nobody zebra", set()),
-        ("-zebra", set()),
+        ("-zebra", {"shop", "engine", "asia", "words"}),
+        ("session:zoo -zebra", set()),
+        ("role:user -zebra -login origin:claude*", {"engine"}),
+        ('role:user -"🚀" -数据 origin:pi -zebra', {"asia", "words"}),
+        ("-role:user -zebra origin:claude*", {"engine"}),
     ],
 )
 def test_queries_find_what_they_should(talks: Ledger, query: str, expected: set[str]) -> None:
@@ -110,6 +114,17 @@ def test_filters_without_words_give_the_newest_first(talks: Ledger) -> None:
     assert found.by == "time"
     assert sessions(found) == ["words", "asia", "zoo"]
     assert sessions(talks.search("role:tool")) == ["tools"]
+
+
+def test_what_is_taken_away_from_filters_alone_is_gone_and_all_else_is_there(talks: Ledger) -> None:
+    whole = {hit.turn_id for hit in talks.search("origin:pi").hits}
+    taken = {hit.turn_id for hit in talks.search("origin:pi zebra").hits} | {
+        hit.turn_id for hit in talks.search("origin:pi 🚀").hits
+    }
+    found = talks.search('origin:pi -zebra -"🚀"')
+    assert found.by == "time"
+    assert {hit.turn_id for hit in found.hits} == whole - taken
+    assert sessions(talks.search("origin:pi -nowhere")) == sessions(talks.search("origin:pi"))
 
 
 def test_pages_follow_each_other_without_gaps_or_repeats(talks: Ledger) -> None:

@@ -13,6 +13,7 @@ import msgspec
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import loosely, meaning, showing
 from agents_ledger.ledger.conditions import Asked, asked
+from agents_ledger.ledger.without import unwanted_turns
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.hits import Found
 from agents_ledger.model.queries import Query, parse
@@ -76,8 +77,8 @@ def search(
     query, place = parse(text), Cursor.read(cursor)
     with database.read() as tx:
         conditions = asked(database, tx, query, filters, now)
-        if not query.terms:
-            return _newest(tx, conditions, limit, place)
+        if not query.wanted:
+            return _newest(tx, conditions, unwanted_turns(database, tx, query), limit, place)
         if by in ("both", "meaning"):
             meaning.require_ready(tx)
         chosen = by or ("both" if _is_question(query) and meaning.is_ready(tx) else "words")
@@ -167,16 +168,17 @@ def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ran
     return fused((1.0, ranked), (_NOTED, list(found.values())))
 
 
-def _newest(tx: Tx, conditions: Asked, limit: int, place: Cursor) -> Found:
-    """Without words: the newest turns under the conditions."""
+def _newest(tx: Tx, conditions: Asked, unwanted: set[str], limit: int, place: Cursor) -> Found:
+    """Without words: the newest turns under the conditions, less those that have what must not be there."""
     # the cursor counts turns here: there is nothing to rank, so a page can be as large as it likes
     wanted = place.skip + limit * showing.EACH + 1
     if conditions.of_parts:
         rows = tx.rows("found_newest", most=_SCANNED, **conditions.params)
-        turns = sorted({row[1]: row[0] for row in rows}.items(), reverse=True)[:wanted]
+        turns = sorted({row[1]: row[0] for row in rows if row[1] not in unwanted}.items(), reverse=True)[:wanted]
         ranked = [Ranked(turn_id, number, 1 / (60 + rank)) for rank, (turn_id, number) in enumerate(turns)]
     else:
-        found = [row[0] for row in tx.rows("found_turns", before="~", most=wanted, **conditions.params)]
+        rows = tx.rows("found_turns", before="~", most=wanted + len(unwanted), **conditions.params)
+        found = [row[0] for row in rows if row[0] not in unwanted][:wanted]
         ranked = [Ranked(turn_id, None, 1 / (60 + rank)) for rank, turn_id in enumerate(found)]
     page = ranked[place.skip : wanted - 1]
     groups, _ = showing.grouped(tx, Query(), page, skip=0, limit=len(page) or 1, each=len(page) or 1)

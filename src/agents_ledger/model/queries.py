@@ -55,6 +55,11 @@ class Term(Struct, frozen=True):
         return any(not is_special(word) for word in _WORD.findall(self.text))
 
     @property
+    def is_noted(self) -> bool:
+        """Whether only the index of special texts knows it."""
+        return is_unspaced(self.text) or (is_special(self.text) and not self.is_plain)
+
+    @property
     def literal(self) -> str | None:
         """What must stand in the text as it is, because it begins or ends with signs: `C++`, `.env`, `🚀`."""
         if not self.text or is_unspaced(self.text):
