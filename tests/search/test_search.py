@@ -65,6 +65,13 @@ def marked(found: Found) -> list[str]:
         ("role:user -zebra -login origin:claude*", {"engine"}),
         ('role:user -"🚀" -数据 origin:pi -zebra', {"asia", "words"}),
         ("-role:user -zebra origin:claude*", {"engine"}),
+        ("🚀 -ship", set()),  # the words beside an emoji are in another index
+        ("🚀 -deployed", {"asia"}),  # in another message
+        ('ship -"🚀"', set()),
+        ('"c++" -port', {"engine"}),
+        ('"++" -compiles -port', set()),  # signs alone are in no index
+        ("登录 -react", set()),
+        ('"🚀" ✅ -ship -deployed', set()),
     ],
 )
 def test_queries_find_what_they_should(talks: Ledger, query: str, expected: set[str]) -> None:

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import msgspec
 
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import loosely, meaning, showing
+from agents_ledger.ledger import loosely, meaning, showing, without
 from agents_ledger.ledger.conditions import Asked, asked
-from agents_ledger.ledger.without import unwanted_turns
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.hits import Found
 from agents_ledger.model.queries import Query, parse
@@ -78,7 +77,7 @@ def search(
     with database.read() as tx:
         conditions = asked(database, tx, query, filters, now)
         if not query.wanted:
-            return _newest(tx, conditions, unwanted_turns(database, tx, query), limit, place)
+            return _newest(tx, conditions, without.unwanted_turns(database, tx, query), limit, place)
         if by in ("both", "meaning"):
             meaning.require_ready(tx)
         chosen = by or ("both" if _is_question(query) and meaning.is_ready(tx) else "words")
@@ -115,11 +114,11 @@ def by_words(
     database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, place: Cursor = _BEGINNING
 ) -> Window:
     """The turns of a window that match by words, the best first."""
-    rows = _matches(database, tx, query, conditions, place.top)
-    ranked = by_turn(rows, newness)
+    rows, is_matched = _matches(database, tx, query, conditions, place.top)
+    ranked = by_turn(without.left(database, tx, query, rows, is_matched=is_matched), newness)
     column = -1 if query.is_special else 0
     numbers = [row[column] for row in rows]
-    below = min(numbers) - 1 if len(rows) == WINDOW else None
+    below = min(numbers) - 1 if is_matched and len(rows) == WINDOW else None
     if place.window:
         shown = tx.value("turn_of_part", n=place.top + 1)  # the last one of the window before, which is a hit there
         return Window([each for each in ranked if each.turn_id != shown], place.top, below)
@@ -131,18 +130,24 @@ def by_words(
     return Window(ranked, max(numbers, default=0), below)
 
 
-def _matches(database: Database, tx: Tx, query: Query, conditions: Asked, top: int) -> list[tuple[Any, ...]]:
-    """(number, turn, score) of the newest messages and calls that have all words; of notes, with their own number."""
-    if query.is_special:
-        words = all_of(database.dialect, query.wanted, query.excluded, noted_words)
-        return tx.rows("found_special_where", words=words, top=top, most=WINDOW, **conditions.params) if words else []
-    words = all_of(database.dialect, query.wanted, query.excluded, plain_words)
+def _matches(
+    database: Database, tx: Tx, query: Query, conditions: Asked, top: int
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """(number, turn, score) of the newest messages and calls that have all words; of notes, with their own number.
+
+    And whether an index matched them: signs are looked for in the texts themselves, all at once.
+    """
+    take = noted_words if query.is_special else plain_words
+    words = all_of(database.dialect, query.wanted, query.excluded, take)
+    asked_for = {"words": words, "top": top, "most": WINDOW}
     if words is None:
-        signs = any(term.literal for term in query.wanted)
-        return tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []
+        signs = not query.is_special and any(term.literal for term in query.wanted)
+        return (tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []), False
+    if query.is_special:
+        return tx.rows("found_special_where", **asked_for, **conditions.params), True
     if conditions.is_bound:
-        return tx.rows("found_parts_where", words=words, top=top, most=WINDOW, **conditions.params)
-    return tx.rows("found_parts", words=words, top=top, most=WINDOW, is_word=int(query.is_word))
+        return tx.rows("found_parts_where", **asked_for, **conditions.params), True
+    return tx.rows("found_parts", **asked_for, is_word=int(query.is_word)), True
 
 
 def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ranked: list[Ranked]) -> list[Ranked]:

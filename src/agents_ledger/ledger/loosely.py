@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agents_ledger.ledger.conditions import Asked
+from agents_ledger.ledger.without import left
 from agents_ledger.model.queries import Query, Term
 from agents_ledger.model.ranking import Newness, Ranked
 from agents_ledger.model.stems import forms
@@ -84,5 +85,6 @@ def _scored(
         words = any_of(database.dialect, forms(term), query.excluded, plain_words)
         name, more = ("best_parts_where", conditions.params) if conditions.is_bound else ("best_parts", {})
     if words:
-        for number, turn_id, score, role in tx.rows(name, words=words, most=_MOST, **more):
+        rows = tx.rows(name, words=words, most=_MOST, **more)
+        for number, turn_id, score, role in left(database, tx, query, rows, is_matched=True):
             yield number, turn_id, score * _ASKED if role == "user" else score

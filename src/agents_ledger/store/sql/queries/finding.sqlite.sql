@@ -55,6 +55,16 @@ SELECT DISTINCT coalesce(m.turn_id, c.turn_id) FROM search_noted JOIN search_not
 LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
 WHERE search_noted MATCH :words AND k.kind IN ('message', 'call');
 
+-- name: parts_with
+-- Which of some messages and calls match.
+SELECT search.rowid FROM MEMBERS(:numbers) CROSS JOIN search ON search.rowid = wanted.value WHERE search MATCH :words;
+
+-- name: parts_noted_with
+-- The same by the words of special texts.
+SELECT coalesce(m.n, c.n) FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
+LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
+WHERE search_noted MATCH :words AND coalesce(m.n, c.n) IN (SELECT wanted.value FROM MEMBERS(:numbers));
+
 -- name: found_notes
 -- Titles, summaries and paths that match.
 SELECT k.kind, k.ref FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
