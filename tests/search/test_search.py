@@ -123,6 +123,12 @@ def test_filters_without_words_give_the_newest_first(talks: Ledger) -> None:
     assert sessions(talks.search("role:tool")) == ["tools"]
 
 
+def test_filters_without_words_show_what_fulfils_them(talks: Ledger) -> None:
+    assert {hit.role for hit in talks.search("role:user").hits} == {"user"}
+    assert {hit.role for hit in talks.search("-role:user").hits} == {"assistant"}
+    assert {hit.role for hit in talks.search("-role:user -role:assistant").hits} == {"tool"}
+
+
 def test_what_is_taken_away_from_filters_alone_is_gone_and_all_else_is_there(talks: Ledger) -> None:
     whole = {hit.turn_id for hit in talks.search("origin:pi").hits}
     taken = {hit.turn_id for hit in talks.search("origin:pi zebra").hits} | {

@@ -26,6 +26,7 @@ class Asked(msgspec.Struct, frozen=True):
     params: dict[str, Any]
     is_bound: bool
     of_parts: bool  # something is asked of the message or call, not only of its turn
+    not_roles: bool = False  # some must not have said it
 
 
 def asked(database: Database, tx: Tx, query: Query, filters: Filters, now: int) -> Asked:
@@ -49,7 +50,7 @@ def asked(database: Database, tx: Tx, query: Query, filters: Filters, now: int) 
     params |= {name: msgspec.json.encode(values).decode() for name, values in lists.items()}
     is_bound = filters != EVERYTHING or bool(query.conditions) or bool(lists["literals"])
     of_parts = any(lists[name] for name in ("roles", "tools", "literals"))
-    return Asked(params, is_bound, of_parts)
+    return Asked(params, is_bound, of_parts, bool(lists["not_roles"]))
 
 
 @cache

@@ -177,8 +177,9 @@ def _newest(tx: Tx, conditions: Asked, unwanted: set[str], limit: int, place: Cu
     """Without words: the newest turns under the conditions, less those that have what must not be there."""
     # the cursor counts turns here: there is nothing to rank, so a page can be as large as it likes
     wanted = place.skip + limit * showing.EACH + 1
-    if conditions.of_parts:
+    if conditions.of_parts or conditions.not_roles:
         rows = tx.rows("found_newest", most=_SCANNED, **conditions.params)
+        rows.sort(key=lambda row: row[0] % 2, reverse=True)  # a message says more about a turn than a call
         turns = sorted({row[1]: row[0] for row in rows if row[1] not in unwanted}.items(), reverse=True)[:wanted]
         ranked = [Ranked(turn_id, number, 1 / (60 + rank)) for rank, (turn_id, number) in enumerate(turns)]
     else:
