@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agents_ledger.model.filters import Filters
     from agents_ledger.model.hits import Found, Group, Hit, Snippet
 
+_NOTHING = "Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`."
+_NO_MORE = "Nothing more: all sessions in which it stands were shown."
+
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
@@ -51,7 +54,7 @@ def search(
     if opened.as_json:
         answer(found_page(text, found))
     else:
-        _print(Screen(), opened, text, found)
+        _print(Screen(), opened, text, found, is_later=cursor is not None)
     return 0 if found.groups else 1
 
 
@@ -68,9 +71,9 @@ def catching_up(opened: Door) -> Ledger:
     return opened.writing()
 
 
-def _print(screen: Screen, opened: Door, text: str, found: "Found") -> None:
+def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later: bool) -> None:
     if not found.groups:
-        screen.line("Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`.")
+        screen.line(_NO_MORE if is_later else _NOTHING)
         return
     for group in found.groups:
         _print_group(screen, group)
@@ -90,9 +93,16 @@ def _print_group(screen: Screen, group: "Group") -> None:
         when = ago(hit.started_at) if screen.is_terminal else clock(hit.started_at)
         where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
         screen.line(*where, *_pieces(hit))
-    if group.more:
-        screen.line((f"  … {plural(group.more, 'more turn')}: session:{quoted(group.session or '')}", "dim"))
+    if group.more or group.is_least:
+        screen.line((f"  … {_more(group)}: session:{quoted(group.session or '')}", "dim"))
     screen.line()
+
+
+def _more(group: "Group") -> str:
+    """How many turns are not shown, as far as they were counted."""
+    if not group.more:
+        return "perhaps older turns"
+    return plural(group.more, "more turn") + (" at least" if group.is_least else "")
 
 
 def _folder(project: str | None) -> str:

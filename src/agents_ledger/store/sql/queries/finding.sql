@@ -77,6 +77,3 @@ SELECT ((SELECT coalesce(max(n), 0) FROM messages) + (SELECT coalesce(max(n), 0)
 -- name: is_unindexed
 SELECT 1 FROM log WHERE kind = 'seal' AND body IS NULL
     AND seq > (SELECT CAST(value AS INTEGER) FROM ledger_facts WHERE name = 'searchable_through') LIMIT 1;
-
--- name: turn_of_part
-SELECT turn_id FROM messages WHERE n = :n UNION ALL SELECT turn_id FROM tool_calls WHERE n = :n;
