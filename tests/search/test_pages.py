@@ -49,6 +49,32 @@ def test_no_session_and_no_turn_comes_twice_whatever_the_limit(crowd: Ledger, qu
     )
 
 
+@pytest.mark.parametrize("query", ["", "role:assistant", "-role:user", "session:session-*", "-nowhere"])
+def test_without_words_a_limit_counts_sessions_and_all_their_turns_are_counted(crowd: Ledger, query: str) -> None:
+    for limit in (1, 5, 100):
+        found = list(pages(crowd, query, limit))
+        groups = [group for page in found for group in page]
+        assert {len(page) for page in found[:-1]} <= {limit}
+        assert 0 < len(found[-1]) <= limit
+        assert max(Counter(group.session for group in groups).values()) == 1
+        old = 0 if query.startswith("session:") else SESSIONS // 2
+        assert len(groups) == SESSIONS + old
+        assert sum(len(group.hits) + group.more for group in groups) == SESSIONS * TURNS - SESSIONS // 2 + old
+        assert not any(group.is_least for group in groups)
+
+
+def test_of_a_session_that_is_asked_for_more_turns_are_shown(crowd: Ledger) -> None:
+    for query in ("session:session-0", "walrus session:session-0"):
+        (group,) = crowd.search(query).groups
+        assert (len(group.hits), group.more, group.is_least) == (TURNS, 0, False)
+    found = crowd.search("walrus session:session-*")  # all that were known as such, and more than are ranked otherwise
+    assert (
+        sum(len(group.hits) + group.more for group in crowd.search("walrus session:*", limit=50).groups)
+        == SESSIONS * TURNS
+    )
+    assert not any(group.is_least for group in found.groups)
+
+
 def test_a_page_has_as_many_sessions_as_it_may_until_matches_are_ranked_anew(crowd: Ledger) -> None:
     sizes = [len(page) for page in pages(crowd, "walrus", 5)]
     assert max(sizes) == 5

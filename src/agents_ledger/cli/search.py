@@ -76,12 +76,12 @@ def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later:
         screen.line(_NO_MORE if is_later else _NOTHING)
         return
     for group in found.groups:
-        _print_group(screen, group)
+        _print_group(screen, group, is_named="session:" in text.lower())
     if found.next:
         print_more(screen, opened, "search", quoted(text), *chosen(), cursor=found.next)
 
 
-def _print_group(screen: Screen, group: "Group") -> None:
+def _print_group(screen: Screen, group: "Group", *, is_named: bool) -> None:
     about = [group.origin or "", _folder(group.project), "subagent" if group.is_subagent else ""]
     head: list[Part] = [(group.session or "(no session)", "bold")]
     if group.title:
@@ -94,7 +94,8 @@ def _print_group(screen: Screen, group: "Group") -> None:
         where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
         screen.line(*where, *_pieces(hit))
     if group.more or group.is_least:
-        screen.line((f"  … {_more(group)}: session:{quoted(group.session or '')}", "dim"))
+        how = "a higher --limit shows them" if is_named else f"session:{quoted(group.session or '')}"
+        screen.line((f"  … {_more(group)}: {how}", "dim"))
     screen.line()
 
 

@@ -14,6 +14,7 @@ import msgspec
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import loosely, meaning, showing, without
 from agents_ledger.ledger.conditions import Asked, asked
+from agents_ledger.ledger.newest import SCANNED, newest
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.hits import Found, Group
 from agents_ledger.model.queries import Query, parse
@@ -27,7 +28,6 @@ _EVERYTHING = (1 << 62) - 1
 _QUESTION = 4  # words; of fewer ones all are meant, unless nothing has them all
 _CURSOR = re.compile(r"[0-9]{1,9}\.[0-9]{1,19}\.[0-9]{1,9}")
 _NOTES = 200
-_SCANNED = 20_000  # newest messages and calls that are read for signs that no index knows
 _MEANT = 1.5  # what meaning counts against words; by the judged questions (bench/quality.py)
 _NOTED = 0.8  # what a title, a summary or a path counts against a message
 
@@ -76,7 +76,9 @@ def search(
     with database.read() as tx:
         conditions = asked(database, tx, query, filters, now)
         if not query.wanted:
-            return _newest(tx, conditions, without.unwanted_turns(database, tx, query), limit, place)
+            unwanted = without.unwanted_turns(database, tx, query)
+            groups, is_more = newest(tx, query, conditions, unwanted, skip=place.skip, limit=limit)
+            return Found(groups, str(Cursor(skip=place.skip + limit)) if is_more else None, "time")
         if by in ("both", "meaning"):
             meaning.require_ready(tx)
         chosen = by or ("both" if _is_question(query) and meaning.is_ready(tx) else "words")
@@ -98,7 +100,8 @@ def _page(
         skip = place.skip if number == place.window else 0
         if number >= place.window and len(fresh) > skip:
             shown, is_least = fresh[skip : skip + limit], window.is_cut or window.below is not None
-            groups = showing.groups_of(tx, query, shown, is_least=is_least)
+            each = showing.hits_of_each(query, limit)
+            groups = showing.groups_of(tx, query, shown, each=each, is_least=is_least)
             if len(fresh) > skip + limit:
                 return groups, str(Cursor(number, top, skip + limit))
             return groups, None if window.below is None else str(Cursor(number + 1, top))
@@ -156,7 +159,7 @@ def _by_words(database: Database, tx: Tx, query: Query, conditions: Asked, newne
     ranked = by_turn(without.left(database, tx, query, rows, is_matched=is_matched), newness)
     column = -1 if query.is_special else 0
     numbers = [row[column] for row in rows]
-    below = min(numbers) - 1 if is_matched and len(rows) == WINDOW else None
+    below = min(numbers) - 1 if is_matched and len(rows) == _most(query) else None
     return Window(ranked, max(numbers, default=0), below)
 
 
@@ -169,15 +172,20 @@ def _matches(
     """
     take = noted_words if query.is_special else plain_words
     words = all_of(database.dialect, query.wanted, query.excluded, take)
-    asked_for = {"words": words, "top": top, "most": WINDOW}
+    asked_for = {"words": words, "top": top, "most": _most(query)}
     if words is None:
         signs = not query.is_special and any(term.literal for term in query.wanted)
-        return (tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []), False
+        return (tx.rows("found_newest", most=SCANNED, **conditions.params) if signs else []), False
     if query.is_special:
         return tx.rows("found_special_where", **asked_for, **conditions.params), True
     if conditions.is_bound:
         return tx.rows("found_parts_where", **asked_for, **conditions.params), True
     return tx.rows("found_parts", **asked_for, is_word=int(query.is_word)), True
+
+
+def _most(query: Query) -> int:
+    """How many matches are ranked together: of sessions that are asked for by name, all that there may be."""
+    return SCANNED if query.values("session") else WINDOW
 
 
 def _noted(database: Database, tx: Tx, query: Query, conditions: Asked) -> tuple[list[Ranked], bool]:
@@ -201,25 +209,6 @@ def _noted(database: Database, tx: Tx, query: Query, conditions: Asked) -> tuple
         kept = {row[0] for row in tx.rows("found_among", ids=_json(list(found)), **conditions.params)}
         found = {turn_id: each for turn_id, each in found.items() if turn_id in kept}
     return list(found.values()), _NOTES in (len(notes), len(touched))
-
-
-def _newest(tx: Tx, conditions: Asked, unwanted: set[str], limit: int, place: Cursor) -> Found:
-    """Without words: the newest turns under the conditions, less those that have what must not be there."""
-    # the cursor counts turns here: there is nothing to rank, so a page can be as large as it likes
-    wanted = place.skip + limit * showing.EACH + 1
-    if conditions.of_parts or conditions.not_roles:
-        rows = tx.rows("found_newest", most=_SCANNED, **conditions.params)
-        rows.sort(key=lambda row: row[0] % 2, reverse=True)  # a message says more about a turn than a call
-        turns = sorted({row[1]: row[0] for row in rows if row[1] not in unwanted}.items(), reverse=True)[:wanted]
-        ranked = [Ranked(turn_id, number, 1 / (60 + rank)) for rank, (turn_id, number) in enumerate(turns)]
-    else:
-        rows = tx.rows("found_turns", before="~", most=wanted + len(unwanted), **conditions.params)
-        found = [row[0] for row in rows if row[0] not in unwanted][:wanted]
-        ranked = [Ranked(turn_id, None, 1 / (60 + rank)) for rank, turn_id in enumerate(found)]
-    page = ranked[place.skip : wanted - 1]
-    groups = showing.groups_of(tx, Query(), list(showing.by_session(tx, page).values()), each=len(page) or 1)
-    following = str(Cursor(0, place.top, wanted - 1)) if len(ranked) == wanted else None
-    return Found(groups, following, "time")
 
 
 def _json(values: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from agents_ledger.model.snippets import Marker, cut, fold, opening
 from agents_ledger.model.stems import forms
 from agents_ledger.store import Tx
 
-EACH = 3  # hits of a session on a page
+_EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _SHORT = 1_000  # the same for a single word
@@ -63,11 +63,26 @@ def by_session(tx: Tx, ranked: Sequence[Ranked]) -> Members:
 
 
 def groups_of(
-    tx: Tx, query: Query, shown: Sequence[list[tuple[Ranked, Facts]]], *, each: int = EACH, is_least: bool = False
+    tx: Tx, query: Query, shown: Sequence[list[tuple[Ranked, Facts]]], *, each: int, is_least: bool
 ) -> tuple[Group, ...]:
-    """The hits of some sessions as they are shown; `is_least`: there may be more of them than are known."""
+    """So many hits of some sessions as they are shown; `is_least`: there may be more of them than are known."""
     show = _show(tx, query, [pair for hits in shown for pair in hits[:each]])
-    return tuple(_group(show, hits, each, is_least=is_least) for hits in shown)
+    return tuple(_group(show, hits[:each], max(0, len(hits) - each), is_least=is_least) for hits in shown)
+
+
+def newest_groups(tx: Tx, shown: Sequence[list[Ranked]], *, each: int, is_least: bool) -> tuple[Group, ...]:
+    """The same without words, where sessions are known before anything is asked about their turns."""
+    facts = facts_of(tx, [hit.turn_id for hits in shown for hit in hits[:each]])
+    told = [[(hit, facts[hit.turn_id]) for hit in hits[:each]] for hits in shown]
+    show = _show(tx, Query(), [pair for hits in told for pair in hits])
+    return tuple(
+        _group(show, pairs, len(hits) - len(pairs), is_least=is_least) for pairs, hits in zip(told, shown, strict=True)
+    )
+
+
+def hits_of_each(query: Query, limit: int) -> int:
+    """How many hits of a session a page shows: as many as it can hold, where sessions are asked for by name."""
+    return _EACH * limit if query.values("session") else _EACH
 
 
 def snippets_of(tx: Tx, query: Query, hits: Mapping[Ranked, Facts]) -> dict[str, Snippet]:
@@ -106,7 +121,7 @@ def _show(tx: Tx, query: Query, hits: list[tuple[Ranked, Facts]]) -> _Show:
     return _Show((exact, loose), _texts(tx, [hit for hit, _ in hits]), homes, _noted(tx, hits, homes))
 
 
-def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int, *, is_least: bool) -> Group:
+def _group(show: _Show, hits: list[tuple[Ranked, Facts]], more: int, *, is_least: bool) -> Group:
     label = hits[0][1].session
     home = show.homes.get(label, NOWHERE)
     return Group(
@@ -115,8 +130,8 @@ def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int, *, is_least
         home.project,
         home.origin,
         bool(home.is_subagent),
-        tuple([_hit(show, hit, facts) for hit, facts in hits[:each]]),
-        max(0, len(hits) - each),
+        tuple([_hit(show, hit, facts) for hit, facts in hits]),
+        more,
         is_least,
     )
 
