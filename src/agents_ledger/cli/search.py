@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from agents_ledger.model.filters import Filters
     from agents_ledger.model.hits import Found, Group, Hit, Snippet
 
+_SESSIONS = 10
 _NOTHING = "Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`."
 _NO_MORE = "Nothing more: all sessions in which it stands were shown."
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@with_limit("Sessions", 10)
+@with_limit("Sessions", _SESSIONS)
 @with_cursor
 @click.option("--semantic/--words", default=None, help="By meaning as well as by words, or by words only.")
 @filtered
@@ -78,7 +79,16 @@ def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later:
     for group in found.groups:
         _print_group(screen, group, is_named="session:" in text.lower())
     if found.next:
-        print_more(screen, opened, "search", quoted(text), *chosen(), cursor=found.next)
+        words = [quoted(text)]
+        first, last = ([], ["--", *words]) if text.startswith("-") else (words, [])  # else it would be an option
+        print_more(screen, opened, "search", *first, *_again(), *chosen(), cursor=found.next, last=last)
+
+
+def _again() -> list[str]:
+    """What else was chosen, as it is typed."""
+    given = click.get_current_context().params
+    ways = {True: ["--semantic"], False: ["--words"], None: []}
+    return ways[given["semantic"]] + ([f"--limit {given['limit']}"] if given["limit"] != _SESSIONS else [])
 
 
 def _print_group(screen: Screen, group: "Group", *, is_named: bool) -> None:
