@@ -79,6 +79,20 @@ def test_the_command_for_more_gives_all_pages_one_by_one(talking: Ldg, args: tup
     assert len(shown) == len(set(shown)) > 1
 
 
+def test_words_ask_more_loosely_than_options_which_ask_as_in_every_list(talking: Ldg) -> None:
+    for option in (["--project", "dev"], ["--model", "opus"]):
+        assert "Nothing found" in talking.text("search", *option, code=1)
+        assert talking.json("timeline", *option)["turns"] == []
+    for option in (["--project", "zoo"], ["--project", "/home/dev"], ["--model", "*opus*"]):
+        assert talking.json("search", *option)["groups"]
+        assert talking.json("timeline", *option)["turns"]
+    assert "zoo" in talking.text("search", "zebra project:dev")
+    assert "engine" in talking.text("search", "compiles model:opus")
+    helped = " ".join(talking.text("search", "--help").split())
+    assert "by models with this in their name" in helped
+    assert "--model for the whole name ('*opus*' for a part of it)" in helped
+
+
 def test_a_search_takes_up_what_is_not_indexed_yet(talking: Ldg) -> None:
     with Ledger.open(talking.url) as ledger:
         ledger.append("late", said("a quokka", "yes"))

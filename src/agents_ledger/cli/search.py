@@ -43,7 +43,12 @@ def search(
     role:user            said by: user, assistant, system, tool
     tool:Bash            in calls of this tool
     file:auth.py         in turns that had to do with this file
-    origin: project: model: session: since: until:
+    project:shop         in folders of this name, and in all that are in one
+    model:opus           by models with this in their name
+    origin: session: since: until:
+
+    Options ask as they do in every list: --project for folders of this name or in this path, --model for the whole name
+    ('*opus*' for a part of it).
 
     Words count in messages, thinking, tools' parameters and results, titles, summaries and paths of files. The best
     come first: dialogue before thinking before tools, new before old. A question of four words or more finds turns that
