@@ -122,7 +122,7 @@ def _windows(
     if by == "meaning":
         yield Window(near, 0)
         return
-    window = first_window(database, tx, query, conditions, newness, top)
+    window = _first_window(database, tx, query, conditions, newness, top)
     yield msgspec.structs.replace(window, ranked=fused((1.0, window.ranked), (_MEANT, near))) if near else window
     while window.below is not None:
         window = _by_words(database, tx, query, conditions, newness, window.below)
@@ -135,12 +135,10 @@ def is_behind(database: Database) -> bool:
         return tx.first("is_unindexed") is not None or tx.value("fact", name="noted") == "0"
 
 
-def first_window(
-    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int = _EVERYTHING
-) -> Window:
+def _first_window(database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int) -> Window:
     """The first window, with the turns that are found otherwise: by notes, or with a part of the words."""
     window = _by_words(database, tx, query, conditions, newness, top)
-    ranked, is_cut = window.ranked, window.is_cut
+    ranked, is_cut = window.ranked, False
     if not conditions.of_parts:
         noted, is_cut = _noted(database, tx, query, conditions)
         ranked = fused((1.0, ranked), (_NOTED, noted)) if noted else ranked
