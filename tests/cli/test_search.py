@@ -1,6 +1,7 @@
 """`ldg search` and `ldg index`, as people and scripts see them."""
 
 import json
+import shlex
 
 import pytest
 
@@ -54,6 +55,42 @@ def test_pages_are_turned_by_cursor(talking: Ldg) -> None:
     assert first["groups"][0]["session"] != second["groups"][0]["session"]
     assert f"--cursor {first['next']}" in talking.text("search", "zebra", "--limit", "1")
     assert "not a cursor" in talking.text("search", "zebra", "--cursor", "x", code=2)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("zebra", "--limit", "1", "--words"),
+        ("origin:pi", "--limit", "1", "--since", "2020-01-01"),
+        ("--limit", "1", "--", "-hello -role:user"),  # `-h` would be a call for help
+    ],
+)
+def test_the_command_for_more_gives_all_pages_one_by_one(talking: Ldg, args: tuple[str, ...]) -> None:
+    shown: list[str] = []
+    while True:
+        lines = talking.text("search", *args).splitlines()
+        shown.append(lines[0])
+        if not lines[-1].startswith("more: "):
+            break
+        command = shlex.split(lines[-1])
+        assert ("--words" in command) == ("--words" in args)
+        assert command[command.index("--limit") + 1] == "1"
+        args = tuple(command[command.index("search") + 1 :])
+    assert len(shown) == len(set(shown)) > 1
+
+
+def test_words_ask_more_loosely_than_options_which_ask_as_in_every_list(talking: Ldg) -> None:
+    for option in (["--project", "dev"], ["--model", "opus"]):
+        assert "Nothing found" in talking.text("search", *option, code=1)
+        assert talking.json("timeline", *option)["turns"] == []
+    for option in (["--project", "zoo"], ["--project", "/home/dev"], ["--model", "*opus*"]):
+        assert talking.json("search", *option)["groups"]
+        assert talking.json("timeline", *option)["turns"]
+    assert "zoo" in talking.text("search", "zebra project:dev")
+    assert "engine" in talking.text("search", "compiles model:opus")
+    helped = " ".join(talking.text("search", "--help").split())
+    assert "by models with this in their name" in helped
+    assert "--model for the whole name ('*opus*' for a part of it)" in helped
 
 
 def test_a_search_takes_up_what_is_not_indexed_yet(talking: Ldg) -> None:

@@ -1,5 +1,7 @@
 """Search on both engines: what is found, in which order, and that nothing that people type makes it fail."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -60,7 +62,18 @@ def marked(found: Found) -> list[str]:
         ('"unterminated', set()),
         ("foo:bar", set()),
         ("session:nobody zebra", set()),
-        ("-zebra", set()),
+        ("-zebra", {"shop", "engine", "asia", "words"}),
+        ("session:zoo -zebra", set()),
+        ("role:user -zebra -login origin:claude*", {"engine"}),
+        ('role:user -"🚀" -数据 origin:pi -zebra', {"asia", "words"}),
+        ("-role:user -zebra origin:claude*", {"engine"}),
+        ("🚀 -ship", set()),  # the words beside an emoji are in another index
+        ("🚀 -deployed", {"asia"}),  # in another message
+        ('ship -"🚀"', set()),
+        ('"c++" -port', {"engine"}),
+        ('"++" -compiles -port', set()),  # signs alone are in no index
+        ("登录 -react", set()),
+        ('"🚀" ✅ -ship -deployed', set()),
     ],
 )
 def test_queries_find_what_they_should(talks: Ledger, query: str, expected: set[str]) -> None:
@@ -112,6 +125,23 @@ def test_filters_without_words_give_the_newest_first(talks: Ledger) -> None:
     assert sessions(talks.search("role:tool")) == ["tools"]
 
 
+def test_filters_without_words_show_what_fulfils_them(talks: Ledger) -> None:
+    assert {hit.role for hit in talks.search("role:user").hits} == {"user"}
+    assert {hit.role for hit in talks.search("-role:user").hits} == {"assistant"}
+    assert {hit.role for hit in talks.search("-role:user -role:assistant").hits} == {"tool"}
+
+
+def test_what_is_taken_away_from_filters_alone_is_gone_and_all_else_is_there(talks: Ledger) -> None:
+    whole = {hit.turn_id for hit in talks.search("origin:pi").hits}
+    taken = {hit.turn_id for hit in talks.search("origin:pi zebra").hits} | {
+        hit.turn_id for hit in talks.search("origin:pi 🚀").hits
+    }
+    found = talks.search('origin:pi -zebra -"🚀"')
+    assert found.by == "time"
+    assert {hit.turn_id for hit in found.hits} == whole - taken
+    assert sessions(talks.search("origin:pi -nowhere")) == sessions(talks.search("origin:pi"))
+
+
 def test_pages_follow_each_other_without_gaps_or_repeats(talks: Ledger) -> None:
     whole = [hit.turn_id for hit in talks.search("the OR a OR zebra is", limit=50).hits]
     for query in ("zebra", "the"):
@@ -139,9 +169,42 @@ HOSTILE = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=10).
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=HOSTILE)
-def test_no_text_makes_search_fail(talks: Ledger, query: str) -> None:
-    for hit in talks.search(query).hits:
+def test_no_text_makes_search_fail_but_for_a_role_or_a_time_that_is_none(talks: Ledger, query: str) -> None:
+    try:
+        hits = talks.search(query).hits
+    except BadInput as refused:
+        assert re.search("is no role: write|is not a time: write", str(refused))  # noqa: PT017 - most are not refused
+        assert re.search("role:|since:|until:", query, re.IGNORECASE)
+        return
+    for hit in hits:
         assert all(0 <= start < end <= len(hit.snippet.text) for start, end in hit.snippet.marks)
+
+
+@pytest.mark.parametrize(
+    ("query", "allowed"),
+    [
+        ("since:2026-13-40 zebra", "2026-11-15"),
+        ('since:"last week" zebra', "2d ago"),
+        ("until:Tomorrow zebra", "2026-11"),
+        ("role:asistant zebra", "role:assistant"),
+        ("-role:usr", "role:user"),
+    ],
+)
+def test_what_was_meant_as_a_time_or_a_role_and_is_none_is_refused(talks: Ledger, query: str, allowed: str) -> None:
+    with pytest.raises(BadInput, match=allowed):
+        talks.search(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("foo:bar", "C++", "http://x", "https://example.org/?since=3", "std::vector", "a:b:c", "12:30", "x since: y"),
+        *("since:=", "since:x", "until:{", "since:$day", "role:=", "role:'", "role::user", "role:", "-since:2d"),
+        *('"role:asistant"', '"since:2026-13-40"', "role:User", "ROLE:ai", "role:tools", "since:7d", "until:yesterday"),
+    ],
+)
+def test_what_people_type_is_not_refused(talks: Ledger, query: str) -> None:
+    talks.search(query)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -32,10 +32,12 @@ with_cursor: Callable[[F], F] = click.option(
 )
 
 
-def print_more(screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str) -> None:
+def print_more(
+    screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str, last: Sequence[str] = ()
+) -> None:
     """The command that shows the next page of a list."""
     screen.line()
-    screen.unbroken(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor)]))
+    screen.unbroken(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor), *last]))
 
 
 def tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from agents_ledger.model.filters import Filters
     from agents_ledger.model.hits import Found, Group, Hit, Snippet
 
+_SESSIONS = 10
+_NOTHING = "Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`."
+_NO_MORE = "Nothing more: all sessions in which it stands were shown."
+
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@with_limit("Sessions", 10)
+@with_limit("Sessions", _SESSIONS)
 @with_cursor
 @click.option("--semantic/--words", default=None, help="By meaning as well as by words, or by words only.")
 @filtered
@@ -39,7 +43,12 @@ def search(
     role:user            said by: user, assistant, system, tool
     tool:Bash            in calls of this tool
     file:auth.py         in turns that had to do with this file
-    origin: project: model: session: since: until:
+    project:shop         in folders of this name, and in all that are in one
+    model:opus           by models with this in their name
+    origin: session: since: until:
+
+    Options ask as they do in every list: --project for folders of this name or in this path, --model for the whole name
+    ('*opus*' for a part of it).
 
     Words count in messages, thinking, tools' parameters and results, titles, summaries and paths of files. The best
     come first: dialogue before thinking before tools, new before old. A question of four words or more finds turns that
@@ -51,7 +60,7 @@ def search(
     if opened.as_json:
         answer(found_page(text, found))
     else:
-        _print(Screen(), opened, text, found)
+        _print(Screen(), opened, text, found, is_later=cursor is not None)
     return 0 if found.groups else 1
 
 
@@ -68,17 +77,26 @@ def catching_up(opened: Door) -> Ledger:
     return opened.writing()
 
 
-def _print(screen: Screen, opened: Door, text: str, found: "Found") -> None:
+def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later: bool) -> None:
     if not found.groups:
-        screen.line("Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`.")
+        screen.line(_NO_MORE if is_later else _NOTHING)
         return
     for group in found.groups:
-        _print_group(screen, group)
+        _print_group(screen, group, is_named="session:" in text.lower())
     if found.next:
-        print_more(screen, opened, "search", quoted(text), *chosen(), cursor=found.next)
+        words = [quoted(text)]
+        first, last = ([], ["--", *words]) if text.startswith("-") else (words, [])  # else it would be an option
+        print_more(screen, opened, "search", *first, *_again(), *chosen(), cursor=found.next, last=last)
 
 
-def _print_group(screen: Screen, group: "Group") -> None:
+def _again() -> list[str]:
+    """What else was chosen, as it is typed."""
+    given = click.get_current_context().params
+    ways = {True: ["--semantic"], False: ["--words"], None: []}
+    return ways[given["semantic"]] + ([f"--limit {given['limit']}"] if given["limit"] != _SESSIONS else [])
+
+
+def _print_group(screen: Screen, group: "Group", *, is_named: bool) -> None:
     about = [group.origin or "", _folder(group.project), "subagent" if group.is_subagent else ""]
     head: list[Part] = [(group.session or "(no session)", "bold")]
     if group.title:
@@ -90,9 +108,17 @@ def _print_group(screen: Screen, group: "Group") -> None:
         when = ago(hit.started_at) if screen.is_terminal else clock(hit.started_at)
         where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
         screen.line(*where, *_pieces(hit))
-    if group.more:
-        screen.line((f"  … {plural(group.more, 'more turn')}: session:{quoted(group.session or '')}", "dim"))
+    if group.more or group.is_least:
+        how = "a higher --limit shows them" if is_named else f"session:{quoted(group.session or '')}"
+        screen.line((f"  … {_more(group)}: {how}", "dim"))
     screen.line()
+
+
+def _more(group: "Group") -> str:
+    """How many turns are not shown, as far as they were counted."""
+    if not group.more:
+        return "perhaps older turns"
+    return plural(group.more, "more turn") + (" at least" if group.is_least else "")
 
 
 def _folder(project: str | None) -> str:

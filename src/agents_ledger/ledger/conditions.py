@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from agents_ledger.errors import BadInput
 from agents_ledger.ledger import sessions
 from agents_ledger.model.filters import EVERYTHING, Filters, pattern
 from agents_ledger.model.queries import Query, Term
@@ -17,7 +18,8 @@ _MOST_SESSIONS = 1000
 _MOST_TURNS = 100_000
 _MOST_PATHS = 2000
 _NOBODY = ["\x1f"]  # a list that nothing is in
-_ROLES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
+_ROLES = ("user", "assistant", "system", "tool")
+_ALIASES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -26,6 +28,7 @@ class Asked(msgspec.Struct, frozen=True):
     params: dict[str, Any]
     is_bound: bool
     of_parts: bool  # something is asked of the message or call, not only of its turn
+    not_roles: bool = False  # some must not have said it
 
 
 def asked(database: Database, tx: Tx, query: Query, filters: Filters, now: int) -> Asked:
@@ -49,7 +52,7 @@ def asked(database: Database, tx: Tx, query: Query, filters: Filters, now: int) 
     params |= {name: msgspec.json.encode(values).decode() for name, values in lists.items()}
     is_bound = filters != EVERYTHING or bool(query.conditions) or bool(lists["literals"])
     of_parts = any(lists[name] for name in ("roles", "tools", "literals"))
-    return Asked(params, is_bound, of_parts)
+    return Asked(params, is_bound, of_parts, bool(lists["not_roles"]))
 
 
 @cache
@@ -80,7 +83,13 @@ def _folder(value: str) -> str:
 
 
 def _role(value: str) -> str:
-    return _ROLES.get(value.lower(), value.lower())
+    role = _ALIASES.get(value.lower(), value.lower())
+    if role not in _ROLES:
+        raise BadInput(
+            f"{value[:60]!r} is no role: write role:user, role:assistant, role:system or role:tool; "
+            f"the words themselves are found in quotation marks, as a phrase"
+        )
+    return role
 
 
 def _labels(tx: Tx, values: Iterable[str]) -> list[str]:

@@ -1,20 +1,22 @@
 """Search: turns by words, ranked, grouped by session, page by page.
 
 Ranking a word that stands in a million messages costs as much as reading them, so it is done in windows: the newest
-matches are ranked, then, if somebody turns the pages that far, those before them.
+matches are ranked, then, if somebody turns the pages that far, those before them. A session is shown once, with the
+first window that has a hit of it: what older windows have of it is not counted, and said not to be.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import loosely, meaning, showing
+from agents_ledger.ledger import loosely, meaning, showing, without
 from agents_ledger.ledger.conditions import Asked, asked
+from agents_ledger.ledger.newest import SCANNED, newest
 from agents_ledger.model.filters import Filters
-from agents_ledger.model.hits import Found
+from agents_ledger.model.hits import Found, Group
 from agents_ledger.model.queries import Query, parse
 from agents_ledger.model.ranking import Newness, Ranked, by_turn, fused
 from agents_ledger.store import Database, Tx
@@ -26,13 +28,12 @@ _EVERYTHING = (1 << 62) - 1
 _QUESTION = 4  # words; of fewer ones all are meant, unless nothing has them all
 _CURSOR = re.compile(r"[0-9]{1,9}\.[0-9]{1,19}\.[0-9]{1,9}")
 _NOTES = 200
-_SCANNED = 20_000  # newest messages and calls that are read for signs that no index knows
 _MEANT = 1.5  # what meaning counts against words; by the judged questions (bench/quality.py)
 _NOTED = 0.8  # what a title, a summary or a path counts against a message
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """Where a page begins: which window, the highest number in it, and how many of its groups were shown."""
+    """Where a page begins: which window, the highest number in the first, and how many of its groups were shown."""
 
     window: int = 0
     top: int = _EVERYTHING
@@ -51,15 +52,13 @@ class Cursor(msgspec.Struct, frozen=True):
         return f"{self.window}.{self.top}.{self.skip}"
 
 
-_BEGINNING = Cursor()
-
-
 class Window(msgspec.Struct, frozen=True):
-    """Turns that were ranked together, and where the next window begins."""
+    """Turns that were ranked together, the highest number among them, and where the next window begins."""
 
     ranked: Sequence[Ranked]
     top: int
     below: int | None = None
+    is_cut: bool = False  # more matches than are ranked
 
 
 def search(
@@ -76,14 +75,38 @@ def search(
     query, place = parse(text), Cursor.read(cursor)
     with database.read() as tx:
         conditions = asked(database, tx, query, filters, now)
-        if not query.terms:
-            return _newest(tx, conditions, limit, place)
+        if not query.wanted:
+            unwanted = without.unwanted_turns(database, tx, query)
+            groups, is_more = newest(tx, query, conditions, unwanted, skip=place.skip, limit=limit)
+            return Found(groups, str(Cursor(skip=place.skip + limit)) if is_more else None, "time")
         if by in ("both", "meaning"):
             meaning.require_ready(tx)
         chosen = by or ("both" if _is_question(query) and meaning.is_ready(tx) else "words")
-        window = _window(database, tx, query, conditions, Newness(now), place, chosen)
-        groups, is_more = showing.grouped(tx, query, window.ranked, skip=place.skip, limit=limit)
-        return Found(groups, _following(window, place, limit, is_more=is_more), chosen)
+        windows = _windows(database, tx, query, conditions, Newness(now), place.top, chosen)
+        groups, following = _page(tx, query, windows, place, limit)
+        return Found(groups, following, chosen)
+
+
+def _page(
+    tx: Tx, query: Query, windows: Iterator[Window], place: Cursor, limit: int
+) -> tuple[tuple[Group, ...], str | None]:
+    """The groups of a page, and the cursor of the next one."""
+    seen: set[str] = set()
+    top = place.top
+    for number, window in enumerate(windows):
+        top = top if number else window.top
+        members = showing.by_session(tx, window.ranked)
+        fresh = [hits for home, hits in members.items() if home not in seen]
+        skip = place.skip if number == place.window else 0
+        if number >= place.window and len(fresh) > skip:
+            shown, is_least = fresh[skip : skip + limit], window.is_cut or window.below is not None
+            each = showing.hits_of_each(query, limit)
+            groups = showing.groups_of(tx, query, shown, each=each, is_least=is_least)
+            if len(fresh) > skip + limit:
+                return groups, str(Cursor(number, top, skip + limit))
+            return groups, None if window.below is None else str(Cursor(number + 1, top))
+        seen.update(members)
+    return (), None
 
 
 def _is_question(query: Query) -> bool:
@@ -91,17 +114,19 @@ def _is_question(query: Query) -> bool:
     return len(query.wanted) >= _QUESTION and not any(term.is_quoted or term.is_prefix for term in query.wanted)
 
 
-def _window(
-    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, place: Cursor, by: By
-) -> Window:
-    """The turns of a window, by words, by meaning, or by both together."""
-    if by == "words" or place.window:
-        return by_words(database, tx, query, conditions, newness, place)
-    near = meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions)
+def _windows(
+    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int, by: By
+) -> Iterator[Window]:
+    """The turns of the newest matches, by words, by meaning, or by both together; then those of older ones by words."""
+    near = [] if by == "words" else meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions)
     if by == "meaning":
-        return Window(near, 0)
-    found = by_words(database, tx, query, conditions, newness, place)
-    return Window(fused((1.0, found.ranked), (_MEANT, near)), found.top, found.below)
+        yield Window(near, 0)
+        return
+    window = _first_window(database, tx, query, conditions, newness, top)
+    yield msgspec.structs.replace(window, ranked=fused((1.0, window.ranked), (_MEANT, near))) if near else window
+    while window.below is not None:
+        window = _by_words(database, tx, query, conditions, newness, window.below)
+        yield window
 
 
 def is_behind(database: Database) -> bool:
@@ -110,46 +135,63 @@ def is_behind(database: Database) -> bool:
         return tx.first("is_unindexed") is not None or tx.value("fact", name="noted") == "0"
 
 
-def by_words(
-    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, place: Cursor = _BEGINNING
-) -> Window:
-    """The turns of a window that match by words, the best first."""
-    rows = _matches(database, tx, query, conditions, place.top)
-    ranked = by_turn(rows, newness)
+def _first_window(database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int) -> Window:
+    """The first window, with the turns that are found otherwise: by notes, or with a part of the words."""
+    window = _by_words(database, tx, query, conditions, newness, top)
+    ranked, is_cut = window.ranked, False
+    if not conditions.of_parts:
+        noted, is_cut = _noted(database, tx, query, conditions)
+        ranked = fused((1.0, ranked), (_NOTED, noted)) if noted else ranked
+    if (not ranked and window.below is None) or _is_question(query):
+        # a long output that happens to have all words of a question is not the best answer to it
+        loose = loosely.matches(database, tx, query, conditions, newness)
+        known = {each.turn_id for each in loose}
+        ranked = [*loose, *(each for each in ranked if each.turn_id not in known)]
+        is_cut = is_cut or len(loose) == loosely.MOST_TURNS
+    return Window(ranked, window.top, window.below, is_cut)
+
+
+def _by_words(database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int) -> Window:
+    """The turns of the newest messages and calls up to a number that have all words, the best first."""
+    rows, is_matched = _matches(database, tx, query, conditions, top)
+    ranked = by_turn(without.left(database, tx, query, rows, is_matched=is_matched), newness)
     column = -1 if query.is_special else 0
     numbers = [row[column] for row in rows]
-    below = min(numbers) - 1 if len(rows) == WINDOW else None
-    if place.window:
-        shown = tx.value("turn_of_part", n=place.top + 1)  # the last one of the window before, which is a hit there
-        return Window([each for each in ranked if each.turn_id != shown], place.top, below)
-    if not conditions.of_parts:
-        ranked = _with_notes(database, tx, query, conditions, ranked)
-    if not ranked or _is_question(query):
-        # a long output that happens to have all words of a question is not the best answer to it
-        ranked = loosely.matches(database, tx, query, conditions, newness) or ranked
+    below = min(numbers) - 1 if is_matched and len(rows) == _most(query) else None
     return Window(ranked, max(numbers, default=0), below)
 
 
-def _matches(database: Database, tx: Tx, query: Query, conditions: Asked, top: int) -> list[tuple[Any, ...]]:
-    """(number, turn, score) of the newest messages and calls that have all words; of notes, with their own number."""
-    if query.is_special:
-        words = all_of(database.dialect, query.wanted, query.excluded, noted_words)
-        return tx.rows("found_special_where", words=words, top=top, most=WINDOW, **conditions.params) if words else []
-    words = all_of(database.dialect, query.wanted, query.excluded, plain_words)
+def _matches(
+    database: Database, tx: Tx, query: Query, conditions: Asked, top: int
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """(number, turn, score) of the newest messages and calls that have all words; of notes, with their own number.
+
+    And whether an index matched them: signs are looked for in the texts themselves, all at once.
+    """
+    take = noted_words if query.is_special else plain_words
+    words = all_of(database.dialect, query.wanted, query.excluded, take)
+    asked_for = {"words": words, "top": top, "most": _most(query)}
     if words is None:
-        signs = any(term.literal for term in query.wanted)
-        return tx.rows("found_newest", most=_SCANNED, **conditions.params) if signs else []
+        signs = not query.is_special and any(term.literal for term in query.wanted)
+        return (tx.rows("found_newest", most=SCANNED, **conditions.params) if signs else []), False
+    if query.is_special:
+        return tx.rows("found_special_where", **asked_for, **conditions.params), True
     if conditions.is_bound:
-        return tx.rows("found_parts_where", words=words, top=top, most=WINDOW, **conditions.params)
-    return tx.rows("found_parts", words=words, top=top, most=WINDOW, is_word=int(query.is_word))
+        return tx.rows("found_parts_where", **asked_for, **conditions.params), True
+    return tx.rows("found_parts", **asked_for, is_word=int(query.is_word)), True
 
 
-def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ranked: list[Ranked]) -> list[Ranked]:
-    """The same with turns whose session's title, whose summary or files have all words."""
+def _most(query: Query) -> int:
+    """How many matches are ranked together: of sessions that are asked for by name, all that there may be."""
+    return SCANNED if query.values("session") else WINDOW
+
+
+def _noted(database: Database, tx: Tx, query: Query, conditions: Asked) -> tuple[list[Ranked], bool]:
+    """Turns whose session's title, whose summary or files have all words, and whether there may be more."""
     words = all_of(database.dialect, query.wanted, query.excluded, noted_words)
     notes = tx.rows("found_notes", words=words, most=_NOTES) if words else []
     if not notes:
-        return ranked
+        return [], False
     found: dict[str, Ranked] = {}
     named = {ref for kind, ref in notes if kind == "title"}
     heads: dict[str, str] = dict(tx.rows("heads_of", labels=_json(sorted(named)))) if named else {}
@@ -164,30 +206,7 @@ def _with_notes(database: Database, tx: Tx, query: Query, conditions: Asked, ran
     if conditions.is_bound:
         kept = {row[0] for row in tx.rows("found_among", ids=_json(list(found)), **conditions.params)}
         found = {turn_id: each for turn_id, each in found.items() if turn_id in kept}
-    return fused((1.0, ranked), (_NOTED, list(found.values())))
-
-
-def _newest(tx: Tx, conditions: Asked, limit: int, place: Cursor) -> Found:
-    """Without words: the newest turns under the conditions."""
-    # the cursor counts turns here: there is nothing to rank, so a page can be as large as it likes
-    wanted = place.skip + limit * showing.EACH + 1
-    if conditions.of_parts:
-        rows = tx.rows("found_newest", most=_SCANNED, **conditions.params)
-        turns = sorted({row[1]: row[0] for row in rows}.items(), reverse=True)[:wanted]
-        ranked = [Ranked(turn_id, number, 1 / (60 + rank)) for rank, (turn_id, number) in enumerate(turns)]
-    else:
-        found = [row[0] for row in tx.rows("found_turns", before="~", most=wanted, **conditions.params)]
-        ranked = [Ranked(turn_id, None, 1 / (60 + rank)) for rank, turn_id in enumerate(found)]
-    page = ranked[place.skip : wanted - 1]
-    groups, _ = showing.grouped(tx, Query(), page, skip=0, limit=len(page) or 1, each=len(page) or 1)
-    following = str(Cursor(0, place.top, wanted - 1)) if len(ranked) == wanted else None
-    return Found(groups, following, "time")
-
-
-def _following(window: Window, place: Cursor, limit: int, *, is_more: bool) -> str | None:
-    if is_more:
-        return str(Cursor(place.window, window.top, place.skip + limit))
-    return None if window.below is None else str(Cursor(place.window + 1, window.below))
+    return list(found.values()), _NOTES in (len(notes), len(touched))
 
 
 def _json(values: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agents_ledger.ledger.conditions import Asked
+from agents_ledger.ledger.without import left
 from agents_ledger.model.queries import Query, Term
 from agents_ledger.model.ranking import Newness, Ranked
 from agents_ledger.model.stems import forms
@@ -13,7 +14,7 @@ from agents_ledger.store.matching import any_of, noted_words, plain_words
 _COMMON = 0.2  # a word in more than this part of all messages says nothing
 _COUNTED = 20_000  # more matches than this are not ranked for a single word
 _MOST = 1000  # matches of each word
-_TURNS = 400
+MOST_TURNS = 400
 _TERMS = 16
 _ASKED = 1.3  # what people ask says more about a turn than what is said in it
 _SPREAD = 0.25  # what words count that stand elsewhere in a turn than where most of them are
@@ -48,7 +49,7 @@ def matches(database: Database, tx: Tx, query: Query, conditions: Asked, newness
         for turn_id, (score, number) in tops.items()
     ]
     ranked.sort(key=lambda each: (-each.score, each.turn_id))
-    return ranked[:_TURNS]
+    return ranked[:MOST_TURNS]
 
 
 def telling(database: Database, tx: Tx, terms: Iterable[Term], least: int = 1) -> list[tuple[int, Term]]:
@@ -84,5 +85,6 @@ def _scored(
         words = any_of(database.dialect, forms(term), query.excluded, plain_words)
         name, more = ("best_parts_where", conditions.params) if conditions.is_bound else ("best_parts", {})
     if words:
-        for number, turn_id, score, role in tx.rows(name, words=words, most=_MOST, **more):
+        rows = tx.rows(name, words=words, most=_MOST, **more)
+        for number, turn_id, score, role in left(database, tx, query, rows, is_matched=True):
             yield number, turn_id, score * _ASKED if role == "user" else score

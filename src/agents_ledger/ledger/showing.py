@@ -12,11 +12,10 @@ from agents_ledger.model.snippets import Marker, cut, fold, opening
 from agents_ledger.model.stems import forms
 from agents_ledger.store import Tx
 
-EACH = 3  # hits of a session on a page
+_EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _SHORT = 1_000  # the same for a single word
-_LEAST = 20  # turns that are looked up at once
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):
@@ -41,6 +40,7 @@ class Home(msgspec.Struct, frozen=True, gc=False):
 
 
 NOWHERE = Home()
+Members = dict[str, list[tuple[Ranked, Facts]]]  # by session, or by the first turn where there is none
 
 
 class _Texts(msgspec.Struct, frozen=True):
@@ -51,23 +51,38 @@ class _Texts(msgspec.Struct, frozen=True):
     named: list[tuple[Place, str, bool]] = []  # where, what, and whether it is JSON
 
 
-def grouped(
-    tx: Tx, query: Query, ranked: Sequence[Ranked], *, skip: int, limit: int, each: int = EACH
-) -> tuple[tuple[Group, ...], bool]:
-    """So many groups of hits after those that were shown, and whether there are more."""
-    members: dict[str, list[tuple[Ranked, Facts]]] = {}
-    seen, step = 0, max((skip + limit) * each, _LEAST)  # as many as the pages can show
-    while seen < len(ranked) and len(members) <= skip + limit:
-        piece = ranked[seen : seen + step]
-        facts = facts_of(tx, [hit.turn_id for hit in piece])
-        for hit in piece:
-            about = facts.get(hit.turn_id)
-            if about is not None:
-                members.setdefault(about.session or about.root_id, []).append((hit, about))
-        seen += len(piece)
-    shown = list(members.values())[skip : skip + limit]
+def by_session(tx: Tx, ranked: Sequence[Ranked]) -> Members:
+    """Hits by the session in which they were written, in the order of the best of each; all of them, to be counted."""
+    members: Members = {}
+    facts = facts_of(tx, [hit.turn_id for hit in ranked])
+    for hit in ranked:
+        about = facts.get(hit.turn_id)
+        if about is not None:
+            members.setdefault(about.session or about.root_id, []).append((hit, about))
+    return members
+
+
+def groups_of(
+    tx: Tx, query: Query, shown: Sequence[list[tuple[Ranked, Facts]]], *, each: int, is_least: bool
+) -> tuple[Group, ...]:
+    """So many hits of some sessions as they are shown; `is_least`: there may be more of them than are known."""
     show = _show(tx, query, [pair for hits in shown for pair in hits[:each]])
-    return tuple(_group(show, hits, each) for hits in shown), len(members) > skip + limit
+    return tuple(_group(show, hits[:each], max(0, len(hits) - each), is_least=is_least) for hits in shown)
+
+
+def newest_groups(tx: Tx, shown: Sequence[list[Ranked]], *, each: int, is_least: bool) -> tuple[Group, ...]:
+    """The same without words, where sessions are known before anything is asked about their turns."""
+    facts = facts_of(tx, [hit.turn_id for hits in shown for hit in hits[:each]])
+    told = [[(hit, facts[hit.turn_id]) for hit in hits[:each]] for hits in shown]
+    show = _show(tx, Query(), [pair for hits in told for pair in hits])
+    return tuple(
+        _group(show, pairs, len(hits) - len(pairs), is_least=is_least) for pairs, hits in zip(told, shown, strict=True)
+    )
+
+
+def hits_of_each(query: Query, limit: int) -> int:
+    """How many hits of a session a page shows: as many as it can hold, where sessions are asked for by name."""
+    return _EACH * limit if query.values("session") else _EACH
 
 
 def snippets_of(tx: Tx, query: Query, hits: Mapping[Ranked, Facts]) -> dict[str, Snippet]:
@@ -106,7 +121,7 @@ def _show(tx: Tx, query: Query, hits: list[tuple[Ranked, Facts]]) -> _Show:
     return _Show((exact, loose), _texts(tx, [hit for hit, _ in hits]), homes, _noted(tx, hits, homes))
 
 
-def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
+def _group(show: _Show, hits: list[tuple[Ranked, Facts]], more: int, *, is_least: bool) -> Group:
     label = hits[0][1].session
     home = show.homes.get(label, NOWHERE)
     return Group(
@@ -115,8 +130,9 @@ def _group(show: _Show, hits: list[tuple[Ranked, Facts]], each: int) -> Group:
         home.project,
         home.origin,
         bool(home.is_subagent),
-        tuple([_hit(show, hit, facts) for hit, facts in hits[:each]]),
-        max(0, len(hits) - each),
+        tuple([_hit(show, hit, facts) for hit, facts in hits]),
+        more,
+        is_least,
     )
 
 

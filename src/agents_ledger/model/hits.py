@@ -38,7 +38,8 @@ class Group(Struct, frozen=True):
     origin: str | None
     is_subagent: bool
     hits: tuple[Hit, ...]
-    more: int = 0  # further hits of this session, at least
+    more: int = 0  # further hits of this session
+    is_least: bool = False  # there may be more than that: older ones were not counted
 
 
 class Found(Struct, frozen=True):

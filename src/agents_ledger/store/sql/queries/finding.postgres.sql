@@ -41,6 +41,30 @@ LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls
 JOIN turns t ON t.id = coalesce(m.turn_id, c.turn_id)
 WHERE k.id <= :top AND {part_conditions} ORDER BY k.id DESC LIMIT :most;
 
+-- name: turns_with
+-- Turns of which a message or a call matches.
+SELECT DISTINCT coalesce(m.turn_id, c.turn_id) FROM search f
+LEFT JOIN messages m ON m.n = f.n LEFT JOIN tool_calls c ON c.n = f.n
+WHERE f.words @@ to_tsquery('simple', :words);
+
+-- name: turns_noted_with
+-- The same by the words of special texts.
+SELECT DISTINCT coalesce(m.turn_id, c.turn_id) FROM search_notes k
+LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
+WHERE to_tsvector('simple', k.words) @@ to_tsquery('simple', :words) AND k.kind IN ('message', 'call');
+
+-- name: parts_with
+-- Which of some messages and calls match.
+SELECT f.n FROM MEMBERS(:numbers) JOIN search f ON f.n = CAST(wanted.value AS INTEGER)
+WHERE f.words @@ to_tsquery('simple', :words);
+
+-- name: parts_noted_with
+-- The same by the words of special texts.
+SELECT coalesce(m.n, c.n) FROM search_notes k
+LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
+WHERE to_tsvector('simple', k.words) @@ to_tsquery('simple', :words)
+    AND coalesce(m.n, c.n) IN (SELECT CAST(wanted.value AS INTEGER) FROM MEMBERS(:numbers));
+
 -- name: found_notes
 -- Titles, summaries and paths that match.
 SELECT k.kind, k.ref FROM search_notes k

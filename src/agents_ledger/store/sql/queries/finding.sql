@@ -2,8 +2,8 @@
 -- finding.sqlite.sql and finding.postgres.sql: each engine has an index of its own.
 
 -- name: found_newest
--- The newest messages and calls under conditions, without looking for words: (number, turn, nothing).
-SELECT p.n, t.id, CAST(0 AS DOUBLE PRECISION)
+-- The newest messages and calls under conditions, without looking for words: (number, turn, nothing, session).
+SELECT p.n, t.id, CAST(0 AS DOUBLE PRECISION), coalesce(t.session_label, t.root_id)
 FROM (SELECT n FROM messages WHERE n > (SELECT coalesce(max(n), 0) FROM messages) - :most
     UNION ALL SELECT n FROM tool_calls WHERE n > (SELECT coalesce(max(n), 0) FROM tool_calls) - :most) p
 LEFT JOIN messages m ON m.n = p.n LEFT JOIN tool_calls c ON c.n = p.n
@@ -11,8 +11,8 @@ JOIN turns t ON t.id = coalesce(m.turn_id, c.turn_id)
 WHERE {part_conditions};
 
 -- name: found_turns
--- The newest turns under conditions, before one of them.
-SELECT t.id FROM turns t
+-- The newest turns under conditions, before one of them, with their sessions.
+SELECT t.id, coalesce(t.session_label, t.root_id) FROM turns t
 WHERE t.id < :before AND {turn_conditions} ORDER BY t.id DESC LIMIT :most;
 
 -- name: found_among
@@ -77,6 +77,3 @@ SELECT ((SELECT coalesce(max(n), 0) FROM messages) + (SELECT coalesce(max(n), 0)
 -- name: is_unindexed
 SELECT 1 FROM log WHERE kind = 'seal' AND body IS NULL
     AND seq > (SELECT CAST(value AS INTEGER) FROM ledger_facts WHERE name = 'searchable_through') LIMIT 1;
-
--- name: turn_of_part
-SELECT turn_id FROM messages WHERE n = :n UNION ALL SELECT turn_id FROM tool_calls WHERE n = :n;

@@ -43,6 +43,28 @@ CROSS JOIN turns t ON t.id = coalesce(m.turn_id, c.turn_id)
 WHERE search_noted MATCH :words AND search_noted.rowid <= :top AND {part_conditions}
 ORDER BY search_noted.rowid DESC LIMIT :most;
 
+-- name: turns_with
+-- Turns of which a message or a call matches.
+SELECT DISTINCT CASE f.n & 1 WHEN 0 THEN (SELECT turn_id FROM messages m WHERE m.n = f.n)
+    ELSE (SELECT turn_id FROM tool_calls c WHERE c.n = f.n) END
+FROM (SELECT rowid AS n FROM search WHERE search MATCH :words) f;
+
+-- name: turns_noted_with
+-- The same by the words of special texts.
+SELECT DISTINCT coalesce(m.turn_id, c.turn_id) FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
+LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
+WHERE search_noted MATCH :words AND k.kind IN ('message', 'call');
+
+-- name: parts_with
+-- Which of some messages and calls match.
+SELECT search.rowid FROM MEMBERS(:numbers) CROSS JOIN search ON search.rowid = wanted.value WHERE search MATCH :words;
+
+-- name: parts_noted_with
+-- The same by the words of special texts.
+SELECT coalesce(m.n, c.n) FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
+LEFT JOIN messages m ON k.kind = 'message' AND m.id = k.ref LEFT JOIN tool_calls c ON k.kind = 'call' AND c.id = k.ref
+WHERE search_noted MATCH :words AND coalesce(m.n, c.n) IN (SELECT wanted.value FROM MEMBERS(:numbers));
+
 -- name: found_notes
 -- Titles, summaries and paths that match.
 SELECT k.kind, k.ref FROM search_noted JOIN search_notes k ON k.id = search_noted.rowid
