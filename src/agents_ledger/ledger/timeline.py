@@ -7,9 +7,11 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.later import later
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Database, Tx
 
+_require_cursor = later("agents_ledger.ledger.records", "require_cursor")  # the first page needs nothing of it
 _NEWEST = 50  # turns that may change while somebody looks: live ones, and those whose source goes on
 _COMMITS = 500  # log entries that are looked at together
 _REMEMBERED = 5000
@@ -45,6 +47,8 @@ def page(
 ) -> list[Moment]:
     """Turns, newest first; `before` is the id of the last one seen."""
     with database.read() as tx:
+        if before is not None:
+            _require_cursor(tx, before)
         return _page(tx, filters, before, limit)
 
 
