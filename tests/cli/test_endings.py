@@ -61,6 +61,9 @@ def test_a_missing_ledger_is_not_made_by_looking_or_moving(tmp_path: Path) -> No
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear reader, " * 200)
     assert "not an SQLite file" in Ldg(str(tmp_path / "letter.txt")).text("sessions", code=2)
+    said = f"ldg: {tmp_path} is a folder, a ledger is a file: name one in it, as with --db {tmp_path}/ledger.db\n"
+    for command in ("sessions", "sync", "demo"):
+        assert Ldg(str(tmp_path)).text(command, code=2) == said
     assert "is not a folder" in Ldg(str(tmp_path / "no" / "x.db")).text("demo", code=2)
 
 
