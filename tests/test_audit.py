@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents_ledger import Call, Ledger, Message, Settings, Turn
+from agents_ledger import Call, File, Ledger, Message, Settings, Turn
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger.audit import RULES, Finding, audit
 from agents_ledger.model.effects import is_inside, written_paths
@@ -27,6 +27,7 @@ class Planted:
     call: Call | None = None
     words: str | None = None
     used: Any = None
+    written: str | None = None
 
 
 CASES = [
@@ -38,6 +39,12 @@ CASES = [
     Planted(None, Call("Bash", {"command": "cat > note.md <<'EOF'\nsh -c 'x' > /etc/motd\nEOF"})),
     Planted(None, Call("Bash", {"command": 'echo hi > "$OUT"; test 1 -gt 0 && echo a >&2'})),
     Planted(None, words="The key is AKIAIOSFODNN7EXAMPLE, ask for PASSWORD=hunter2, and sk-ant-api03-xxxx"),
+    Planted(None, Call("Bash", {"command": "ls"}, {"exit": 0, "exit_code": "1", "code": True, "more": {"exit": 1}})),
+    Planted(None, Call("Read", {"file_path": "a"}, {"exit": 1, "exit_code": 1})),
+    Planted(None, Call("Bash", {}, status="failed", error="no command was given")),
+    Planted(None, written=f"{HOME}/a/../b.txt"),
+    Planted(None, written="b.txt"),
+    Planted(None, Call("edit_file_v2", {"path": "/var/x"}, status="rejected"), written="/var/x"),
     Planted(None, used=["read"]),
     Planted("tool", Call("Teleport", {})),
     Planted("outside", Call("Write", {"file_path": "/etc/cron.d/x", "content": ""})),
@@ -48,6 +55,11 @@ CASES = [
     Planted("outside", Call("Bash", {"command": "echo x | tee -a ~/.bashrc"}, status="failed", error="no")),
     Planted("failed", Call("Bash", {"command": "make test"}, status="failed", error="Exit code 2")),
     Planted("failed", Call("exec_command", {"cmd": "rg x"}, {"exit_code": 1, "output": ""})),
+    Planted("failed", Call("Bash", {"command": "make test"}, {"exit": 1})),
+    Planted("failed", Call("Bash", "make test", {"exit_code": 1})),
+    Planted("outside", written="/var/x"),
+    Planted("outside", written="../x"),
+    Planted("outside", Call("edit_file_v2", {"path": "/var/x"}), written="/var/x"),
     Planted("permission", used=["read", "network"]),
     Planted("secret", words=f"Here it is: {KEY}"),
     Planted("secret", Call("Read", {"file_path": ".env"}, f"TOKEN={KEY}\n")),
@@ -58,13 +70,14 @@ CASES = [
 def plant(ledger: Ledger, number: int, case: Planted) -> str:
     """A turn with what is planted; gives its id."""
     settings_ = Settings(
-        tools=("Read", "Write", "Edit", "Bash", "apply_patch", "exec_command"),
+        tools=("Read", "Write", "Edit", "Bash", "apply_patch", "exec_command", "edit_file_v2"),
         permissions_granted=["read", "write"],
         permissions_used=case.used,
         workspace_path=HOME,
     )
     calls = () if case.call is None else (case.call,)
-    messages = (Message("user", case.words or "Go on."), Message("assistant", "Done."))
+    files = () if case.written is None else (File(case.written, "written"),)
+    messages = (Message("user", case.words or "Go on."), Message("assistant", "Done.", files=files))
     return ledger.append(f"s{number % 3}", Turn(messages=messages, calls=calls, settings=settings_))
 
 
@@ -77,7 +90,8 @@ def found_rules(findings: list[Finding]) -> dict[str, set[str]]:
 
 def wanted_rules(case: Planted) -> set[str]:
     """The rule of a case; a command that failed and wrote outside is found by both."""
-    fails = {"failed"} if case.call and case.call.tool == "Bash" and case.call.status == "failed" else set()
+    ran = case.call and case.call.tool == "Bash" and case.call.params
+    fails = {"failed"} if ran and case.call and case.call.status == "failed" else set()
     return ({case.rule} if case.rule else set()) | fails
 
 
@@ -103,8 +117,19 @@ def test_any_mixture_gives_what_was_planted(tmp_path_factory: pytest.TempPathFac
     assert found == {turn: rules for turn, rules in wanted.items() if rules}
 
 
+def test_a_file_that_a_call_and_messages_name_is_found_once(ledger: Ledger) -> None:
+    said = Message("assistant", "Done.", files=(File("/var/x", "written"), File("/var/../etc/y", "written")))
+    edit = Call("Write", {"file_path": "/etc/y"})
+    ledger.append("s", Turn((said, said), (edit,), settings=Settings(workspace_path=HOME)))
+    assert [(each.what, each.detail) for each in audit(ledger.database)] == [
+        ("Write", "/etc/y"),
+        ("assistant message", "/var/x"),
+    ]
+
+
 def test_what_is_not_recorded_is_not_judged(ledger: Ledger) -> None:
-    ledger.append("s", Turn(calls=(Call("Teleport"), Call("Write", {"file_path": "/etc/x"}))))
+    said = Message("assistant", "Done.", files=(File("/etc/y", "written"),))
+    ledger.append("s", Turn((said,), (Call("Teleport"), Call("Write", {"file_path": "/etc/x"}))))
     assert list(audit(ledger.database)) == []
     with pytest.raises(BadInput, match="is no rule: tool, permission"):
         list(audit(ledger.database, rules=["nonsense"]))

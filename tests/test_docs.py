@@ -164,6 +164,14 @@ def test_the_table_of_commands_is_complete_and_each_row_fits_its_command() -> No
         assert options.issuperset(re.findall(r"`(--\w+)", line)), line
 
 
+def test_the_commands_that_go_through_a_pager_are_named() -> None:
+    said = re.search(r"What ([^.]*)\ssay goes through your pager", README.read_text("utf-8"))
+    context = click.Context(cli)
+    commands = [command for name in cli.list_commands(context) if (command := cli.get_command(context, name))]
+    known = {each.name for each in commands if any("--no-pager" in option.secondary_opts for option in each.params)}
+    assert set(re.findall(r"`(\w+)`", said[1] if said else "")) == known
+
+
 def test_every_public_name_is_explained() -> None:
     said = {name for line in lines_of(README, "| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert said.issuperset(agents_ledger.__all__)

@@ -3,6 +3,8 @@
 from pathlib import Path
 from threading import Event
 
+import pytest
+
 from agents_ledger import Call, Ledger, Message, Settings, Turn
 from agents_ledger.ledger.timeline import Moment, follow, page
 from agents_ledger.model.filters import Filters
@@ -18,6 +20,11 @@ def say(ledger: Ledger, label: str, words: str, at: int, model: str = "m") -> st
     said, settings = (Message("user", words),), Settings(model=model)
     given = Turn(messages=said, calls=(Call("Read"),), started_at=at, settings=settings, id=derived(at, words))
     return ledger.append(label, given)
+
+
+def say_as(ledger: Ledger, turn_id: str) -> str:
+    """A turn with an id that has no time in it."""
+    return ledger.append("named", Turn((Message("user", "Hi."),), id=turn_id))
 
 
 def pages(ledger: Ledger, filters: Filters, limit: int) -> list[Moment]:
@@ -40,6 +47,44 @@ def test_pages_give_every_turn_once_newest_first_also_shared_ones(ledger: Ledger
     assert [moment.id for moment in pages(ledger, Filters(model="m1"), 4)] == ids[:20][::-2]
     between = pages(ledger, Filters(since=NOON + 5, until=NOON + 8), 2)
     assert [moment.started_at - NOON for moment in between] == [7, 6, 5]
+
+
+def tie(ledger: Ledger) -> list[str]:
+    """Turns of three sessions, most of them of the same time: in the order in which they were said."""
+    times = [NOON - 1, *[NOON] * 24, NOON + 1, *[NOON + 2] * 5]
+    return [say(ledger, f"s{at % 3}", f"word {at}", time, model=f"m{at % 2}") for at, time in enumerate(times)]
+
+
+@pytest.mark.parametrize("most", [3, 1_000])
+def test_pages_are_complete_where_many_turns_have_the_same_time(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("agents_ledger.ledger.timeline._TIED", most)  # more are not sorted, and none is lost
+    ids = tie(ledger)
+    ids += [say_as(ledger, name) for name in ("short", f"{ids[3][:10]}", f"{ids[3][:10]}~", f"{ids[3][:10]} or so")]
+    for limit in (1, 2, 5, 7, 23, 24, 25, 26, 99):
+        found = [moment.id for moment in pages(ledger, Filters(), limit)]
+        assert sorted(found) == sorted(ids), limit
+    odd = [moment.id for moment in pages(ledger, Filters(model="m1"), 4)]
+    assert sorted(odd) == sorted(ids[1:31:2])
+
+
+def test_a_turn_stands_above_its_parent_also_if_both_have_the_same_time(ledger: Ledger) -> None:
+    ids = tie(ledger)
+    parents = {turn_id: ledger.get(turn_id).turn.parent_turn_id for turn_id in ids}
+    whole = [moment.id for moment in pages(ledger, Filters(), 99)]
+    for limit in (1, 4, 24):
+        found = [moment.id for moment in pages(ledger, Filters(), limit)]
+        assert found == whole
+    assert all(whole.index(turn_id) < whole.index(parent) for turn_id, parent in parents.items() if parent)
+
+
+def test_of_the_same_time_a_parent_comes_in_before_what_follows_it(ledger: Ledger) -> None:
+    news = follow(ledger.database, pause_s=0.01)
+    ids = tie(ledger)
+    came = [next(news).id for _ in ids]
+    for session in range(3):
+        assert sorted(ids[session::3], key=came.index) == ids[session::3]
 
 
 def test_turns_that_their_source_took_back_or_tells_otherwise_are_not_shown(ledger: Ledger, tmp_path: Path) -> None:

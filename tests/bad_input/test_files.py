@@ -134,8 +134,9 @@ def test_a_place_that_can_not_hold_a_ledger_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none" / "ledger.db", Path("/proc/version/ledger.db")):
         with pytest.raises(StoreUnreachable, match="is not a folder: create it first"):
             Ledger.open(f"sqlite:///{path}")
-    with pytest.raises(StoreUnreachable, match="can't open"):
-        Ledger.open(f"sqlite:///{tmp_path}")
+    for readonly in (False, True):
+        with pytest.raises(StoreUnreachable, match=r"is a folder, .* --db .*/ledger\.db"):
+            Ledger.open(f"sqlite:///{tmp_path}", readonly=readonly)
     with pytest.raises(StoreUnreachable, match=r"can't (open|create)"):
         Ledger.open(f"sqlite:///{tmp_path / ('x' * 300)}")
     assert list(tmp_path.iterdir()) == []

@@ -30,6 +30,13 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
         (("show",), "Usage", "Missing argument"),
         (("sessions", "--limit", "0"), "Usage", "--limit"),
         (("sessions", "--cursor", "nonsense"), "Usage", "is not a cursor"),
+        (("timeline", "--cursor", "nonsense"), "BadInput", "is not a cursor"),
+        (("tree", "--cursor", "zz"), "BadInput", "is not a cursor"),
+        (("face", "agent_sessions", "--after", "zz"), "BadInput", "is not a cursor"),
+        (("face", "event_threads", "--after", "zz"), "BadInput", "is not a cursor"),
+        (("face", "aix_sessions", "--after", "zz"), "BadInput", "is not a cursor"),
+        (("face", "agent_turns", "--session", "fix-login", "--after", "zz"), "BadInput", "is not a cursor"),
+        (("face", "aix_turns", "--session", "fix-login", "--after", "zz"), "BadInput", "is not a cursor"),
         (("rewind", "fix-login", "abcd", "--turns", "2"), "Usage", "not both"),
         (("completion", "csh"), "Usage", "csh"),
     ],
@@ -46,14 +53,20 @@ def test_what_can_not_be_done_is_said(ldg: Ldg, args: tuple[str, ...], kind: str
 
 def test_a_missing_ledger_is_not_made_by_looking_or_moving(tmp_path: Path) -> None:
     nowhere = Ldg(str(tmp_path / "none.db"))
-    for args in (("sessions",), ("tree",), ("fork", "abcd"), ("archive", "x"), ("verify",), ("doctor",), ("migrate",)):
-        nowhere.text(*args, code=2)
+    for args in (("sessions",), ("tree",), ("fork", "abcd"), ("archive", "x"), ("verify",), ("doctor",)):
+        said = nowhere.text(*args, code=2)
+        assert "there is no ledger at" in said
+        assert "`ldg sync` makes one of the agents' sessions, `ldg demo` one to look at" in said
+    nowhere.text("migrate", code=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear reader, " * 200)
     assert "not an SQLite file" in Ldg(str(tmp_path / "letter.txt")).text("sessions", code=2)
+    said = f"ldg: {tmp_path} is a folder, a ledger is a file: name one in it, as with --db {tmp_path}/ledger.db\n"
+    for command in ("sessions", "sync", "demo"):
+        assert Ldg(str(tmp_path)).text(command, code=2) == said
     assert "is not a folder" in Ldg(str(tmp_path / "no" / "x.db")).text("demo", code=2)
 
 

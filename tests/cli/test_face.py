@@ -49,4 +49,14 @@ def test_what_can_not_be_answered_is_said(ldg: Ldg) -> None:
         assert "cursor" in ldg.text("face", "agent_messages", "--session", "fix-login", "--after", cursor, code=2)
     assert "cursor" in ldg.text("face", "events", "--session", "fix-login", "--after", "7", code=2)
     assert "no rows" in ldg.text("face", "agent_turns", "--id", "nobody", code=1)
-    assert "no rows" in ldg.text("face", "agent_turns", "--session", "nobody")
+    lists_of = {"agent_messages": "agent_sessions", "events": "event_threads", "aix_turns": "aix_sessions"}
+    for table, lists in lists_of.items():
+        said = ldg.text("face", table, "--session", "nobody", code=1)
+        assert said == f"there is no session 'nobody': `ldg --db {ldg.url} face {lists}` lists their ids\n"
+        assert ldg.json("face", table, "--session", "nobody", code=1)["rows"] == []
+
+
+def test_a_session_without_rows_is_there_all_the_same(ldg: Ldg) -> None:
+    with ldg.open() as ledger:
+        ledger.create_session("quiet")
+    assert "no rows" in ldg.text("face", "agent_messages", "--session", "quiet")

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -137,6 +138,13 @@ def test_a_reader_at_a_terminal_steps_by_keys(ldg: Ldg) -> None:
     assert keys.code == 0
 
 
+def test_ctrl_c_ends_a_replay_by_keys_with_130(ldg: Ldg) -> None:
+    with Keys("--db", ldg.url, "replay", "fix-login") as keys:
+        keys.until("quit")
+        keys.interrupt()
+    assert keys.code == 130
+
+
 def test_diffs_come_from_what_agents_kept_beside_their_results(empty: Ldg, tmp_path: Path) -> None:
     (tmp_path / "claude.jsonl").write_text(_edited())
     assert empty.json("sync", "--path", str(tmp_path / "claude.jsonl"))["new_turns"] == 1
@@ -187,6 +195,10 @@ class Keys:
 
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
 
     def until(self, words: str) -> str:
         """What is written until some words appear."""

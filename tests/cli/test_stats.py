@@ -69,6 +69,17 @@ def test_what_can_not_be_asked_is_said(used: Ldg, empty: Ldg) -> None:
         assert said in empty.text("stats", what)
 
 
+def test_filters_that_nothing_fits_are_named_and_the_hint_leads_to_the_same_ledger(used: Ldg, empty: Ldg) -> None:
+    hint = f"`ldg --db {used.url} sync` captures the agents' sessions.\n"
+    for given in (("--origin", "nope"), ("--since", "2127")):
+        assert used.text("stats", *given) == f"No tokens fit these filters. {hint}"
+    assert used.text("stats", "tools", "--origin", "nope") == f"No tool call fits these filters. {hint}"
+    assert used.text("stats", "files", "--origin", "nope") == f"No edited file fits these filters. {hint}"
+    assert used.text("stats", "turns", "--origin", "nope") == f"No turn fits these filters. {hint}"
+    assert used.text("stats", "contexts", "--origin", "nope") == f"No tokens fit these filters. {hint}"
+    assert f"known here. `ldg --db {empty.url} sync`" in empty.text("stats")
+
+
 def test_an_audit_says_what_it_found_and_ends_with_1(used: Ldg, empty: Ldg) -> None:
     assert empty.json("audit") == {
         "findings": [],

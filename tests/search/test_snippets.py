@@ -6,6 +6,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents_ledger import Call, Ledger, Message, Turn
 from agents_ledger.model.snippets import Marker, cut, fold
 
 _SPACES = st.text(st.sampled_from(" \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000\u200b"), min_size=1, max_size=3)
@@ -41,3 +42,15 @@ def test_a_text_is_folded_character_by_character_and_only_once(text: str) -> Non
 def test_a_word_is_found_where_it_stands_alone(text: str) -> None:
     alone = [match.span() for match in re.finditer(r"(?<![^\W_])login(?![^\W_])", fold(text))]
     assert [(start, end) for start, end, _ in Marker([("Login", False)]).spots(fold(text))] == alone
+
+
+def test_a_piece_of_parameters_or_of_a_result_is_the_text_that_stands_there(ledger: Ledger) -> None:
+    command = 'grep "CommitTree\\|repo" C:\\new\\table a/b\tquickly\r\n&& ls'
+    call = Call("Bash", {"command": command}, result=f"{'x ' * 3_000}\\d+ found\nquince {'y ' * 3_000}")
+    ledger.append("s", Turn((Message("user", "look"),), (call,)))
+
+    def shown(words: str) -> str:
+        return ledger.search(words).groups[0].hits[0].snippet.text
+
+    assert 'grep "CommitTree\\|repo" C:\\new\\table a/b quickly && ls' in shown("tool:Bash grep")
+    assert "x \\d+ found quince y" in shown("quince")

@@ -28,6 +28,13 @@ def synced(tmp_path: Path, folder: PiFolder) -> str:
         return digest(other.database)
 
 
+def test_scripts_without_spaces_are_found_when_the_call_returns(ledger: Ledger, folder: PiFolder) -> None:
+    session = folder.begin("/project")
+    session.say(bodies.user("梨树什么时候开花 🍐", AT))
+    session.say(bodies.assistant("四月", AT, provider="p", model="m"))
+    assert [len(ledger.search(word).groups) for word in ("梨树", "🍐", "四月")] == [1, 1, 1]
+
+
 def test_each_entry_is_in_the_ledger_when_the_call_returns(ledger: Ledger, folder: PiFolder, tmp_path: Path) -> None:
     session = folder.begin("/project")
     for body in (bodies.user("hello", AT), bodies.assistant("hi", AT, provider="p", model="m")):

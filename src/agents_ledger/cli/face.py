@@ -12,6 +12,7 @@ from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import quoted
 from agents_ledger.faces import tables
 from agents_ledger.faces.tables import TABLES, Table
+from agents_ledger.ledger import Ledger
 
 _WIDEST = 60  # characters of a value in the table; --json has all of it
 
@@ -38,15 +39,27 @@ def face(
         raise click.UsageError(f"{table} is read by --session")
     if row_id is None and session is None and chosen.by_session:
         raise click.UsageError(f"of which session? `{opened.ldg} face {_list_of(chosen)}` lists their ids")
+    is_known = True
     with opened.reading() as ledger:
         if row_id is not None and chosen.find is not None:
             page, following = chosen.find(ledger, row_id), None
         else:
             found = chosen.page(ledger, session or "", after, limit + 1)
             page, following = found[:limit], chosen.cursor(found[limit - 1]) if len(found) > limit else None
-    _print(opened, chosen, page, following, session)
-    if row_id is not None and not page:
+            is_known = bool(found) or not session or _is_known(ledger, chosen, session)
+    if is_known or opened.as_json:
+        _print(opened, chosen, page, following, session)
+    else:
+        lists = f"`{opened.ldg} face {_list_of(chosen)}` lists their ids"
+        Screen().line(f"there is no session {session!r}: {lists}")
+    if not is_known or (row_id is not None and not page):
         raise click.exceptions.Exit(1)
+
+
+def _is_known(ledger: Ledger, chosen: Table, session: str) -> bool:
+    """Whether that system has such a session: one without rows is another thing."""
+    find = TABLES[_list_of(chosen)].find
+    return find is not None and bool(find(ledger, session))
 
 
 def _list_of(chosen: Table) -> str:

@@ -17,7 +17,7 @@ from agents_ledger.cli.stats_tables import print_contexts, print_files, print_to
 from agents_ledger.cli.terminal import clean
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.stats import DIMENSIONS, Report, Sums, contexts, tokens
-from agents_ledger.model.filters import Filters
+from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.store import Database
 
 _WHAT = ["tokens", "tools", "files", "turns", "contexts"]
@@ -26,6 +26,14 @@ _TABLES: dict[str, Callable[[Screen, list[Any], int], None]] = {
     "files": print_files,
     "turns": print_turns,
     "contexts": print_contexts,
+}
+# Where there is nothing: what is said without filters, and what they have left nothing of.
+_NOTHING = {
+    "tokens": ("No tokens are known here.", "No tokens fit"),
+    "tools": ("No tool was called.", "No tool call fits"),
+    "files": ("No file was edited.", "No edited file fits"),
+    "turns": ("No turn took any time.", "No turn fits"),
+    "contexts": ("No tokens are known here.", "No tokens fit"),
 }
 _ALL = 1_000_000  # lines of CSV and JSON
 
@@ -76,10 +84,10 @@ def stats(
         if what == "tokens":
             zone = UTC if utc else None
             report = tokens(ledger.database, filters, by=by or ("day",), zone=zone, prices_kept_in=kept_in)
-            _tell_tokens(opened, report, limit, as_csv=as_csv)
+            _tell_tokens(opened, filters, report, limit, as_csv=as_csv)
             return
         lines = _lines(ledger.database, filters, what, _ALL if as_csv or opened.as_json else limit)
-    _tell(opened, what, lines, limit, as_csv=as_csv)
+    _tell(opened, filters, what, lines, limit, as_csv=as_csv)
 
 
 def _opened(opened: Door, *, is_fresh: bool) -> Ledger:
@@ -96,7 +104,7 @@ def _opened(opened: Door, *, is_fresh: bool) -> Ledger:
     return ledger
 
 
-def _tell_tokens(opened: Door, report: Report, limit: int, *, as_csv: bool) -> None:
+def _tell_tokens(opened: Door, filters: Filters, report: Report, limit: int, *, as_csv: bool) -> None:
     if as_csv:
         names = [*report.by, *Sums.__struct_fields__]
         _write_csv(names, [[*line.key, *msgspec.structs.astuple(line.sums)] for line in report.lines])
@@ -106,8 +114,10 @@ def _tell_tokens(opened: Door, report: Report, limit: int, *, as_csv: bool) -> N
             for line in report.lines
         ]
         answer({**msgspec.structs.asdict(report), "lines": lines})
-    else:
+    elif report.lines:
         print_tokens(Screen(), report, limit)
+    else:
+        _tell_nothing(opened, filters, "tokens")
 
 
 def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[Any]:
@@ -123,14 +133,23 @@ def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[
     return contexts(database, filters, config.prices_file())
 
 
-def _tell(opened: Door, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:
+def _tell(opened: Door, filters: Filters, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:
     rows = [_row(line) for line in lines] if as_csv or opened.as_json else []
     if as_csv:
         _write_csv(list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     elif opened.as_json:
         answer({what: rows})
-    else:
+    elif lines:
         _TABLES[what](Screen(), lines, limit)
+    else:
+        _tell_nothing(opened, filters, what)
+
+
+def _tell_nothing(opened: Door, filters: Filters, what: str) -> None:
+    """Whether there is nothing at all, or nothing that the filters let through."""
+    known, fits = _NOTHING[what]
+    said = known if filters == EVERYTHING else f"{fits} these filters."
+    Screen().line(f"{said} `{opened.ldg} sync` captures the agents' sessions.")
 
 
 def _row(line: msgspec.Struct) -> Shape:

@@ -19,14 +19,10 @@ _NAME = 44
 _SHORTEST = 16
 _SUMS_WIDTH = 36  # of a total, a cost, a bar
 _WIDE = 120  # columns
-_NONE = "No tokens are known here. `ldg sync` captures the agents' sessions."
 
 
 def print_tokens(screen: Screen, report: Report, limit: int) -> None:
     """Tokens and cost, a line for each group; on a terminal with bars."""
-    if not report.lines:
-        screen.line(_NONE)
-        return
     is_time = report.by[0] in TIMES
     shown = report.lines[-limit:] if is_time else report.lines[:limit]
     largest = max(_weight(line.sums, report) for line in shown)
@@ -98,9 +94,6 @@ def _print_notes(screen: Screen, report: Report, left_out: int) -> None:
 
 def print_tools(screen: Screen, tools: "list[ToolLine]", limit: int) -> None:
     """Tools, how they fared, how long they took."""
-    if not tools:
-        screen.line("No tool was called.")
-        return
     most = tools[0].calls
     rows: list[list[Part]] = [
         [
@@ -125,9 +118,6 @@ def print_tools(screen: Screen, tools: "list[ToolLine]", limit: int) -> None:
 
 def print_files(screen: Screen, files: "list[FileLine]", limit: int) -> None:
     """Files, the most edited first."""
-    if not files:
-        screen.line("No file was edited.")
-        return
     most = files[0].edits
     rows: list[list[Part]] = [
         [number(line.edits), line.path, (bar(line.edits, most, _bar(screen)), "cyan") if screen.is_terminal else ""]
@@ -138,9 +128,6 @@ def print_files(screen: Screen, files: "list[FileLine]", limit: int) -> None:
 
 def print_turns(screen: Screen, turns: "list[Moment]", limit: int) -> None:
     """Turns, the longest first."""
-    if not turns:
-        screen.line("No turn took any time.")
-        return
     words = _WORDS if screen.width is None else max(_SHORTEST, min(_WORDS, screen.width - _SUMS_WIDTH))
     rows: list[list[Part]] = [
         [
@@ -162,9 +149,6 @@ def print_turns(screen: Screen, turns: "list[Moment]", limit: int) -> None:
 
 def print_contexts(screen: Screen, contexts: list[Fullness], limit: int) -> None:
     """How full contexts were."""
-    if not contexts:
-        screen.line(_NONE)
-        return
     rows: list[list[Part]] = [
         [
             line.session or "-",

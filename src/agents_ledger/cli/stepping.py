@@ -110,12 +110,12 @@ def _asked(walk: Walk, stage: Stage, press: Callable[[], str]) -> str:
     stage.screen.flush()
     ended = " · the end" if walk.is_last else ""
     hint = f"— {walk.place()}{ended} · space next · p back · t turn · c context · q quit "
-    sys.stdout.write(f"\x1b[7m{hint[: (stage.screen.width or 80) - 1]}\x1b[0m")
-    sys.stdout.flush()
     try:
-        word = _MEANING.get(press(), "")
-    except (KeyboardInterrupt, EOFError):
-        word = "quit"
-    sys.stdout.write(_ERASE)
-    sys.stdout.flush()
-    return word
+        sys.stdout.write(f"\x1b[7m{hint[: (stage.screen.width or 80) - 1]}\x1b[0m")
+        sys.stdout.flush()
+        return _MEANING.get(press(), "")
+    except EOFError:
+        return "quit"
+    finally:  # Ctrl-C ends it as it ends everything else
+        sys.stdout.write(_ERASE)
+        sys.stdout.flush()

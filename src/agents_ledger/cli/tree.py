@@ -13,6 +13,7 @@ from agents_ledger.cli.turns import mark_of
 from agents_ledger.cli.words import plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
+from agents_ledger.model.ids import is_ulid
 from agents_ledger.model.overview import Tree
 
 _WORDS = 56
@@ -38,7 +39,7 @@ def tree(opened: Door, id: str | None, whole: bool, limit: int, cursor: str, pag
     The thread of ID goes straight down, side branches are indented.
     """
     with opened.reading() as ledger:
-        roots = ledger.roots(limit + 1, before=cursor.upper()) if id is None else [_turn(ledger, id)]
+        roots = ledger.roots(limit + 1, before=_cursor(cursor)) if id is None else [_turn(ledger, id)]
         following = roots[limit - 1] if len(roots) > limit else None
         trees = [ledger.tree(root, above=_ABOVE, limit=_MOST) for root in roots[:limit]]
     if opened.as_json:
@@ -53,6 +54,11 @@ def tree(opened: Door, id: str | None, whole: bool, limit: int, cursor: str, pag
             _print_tree(screen, opened, each, root if id else None, whole=whole)
         if following:
             print_more(screen, opened, "tree", *([f"--limit {limit}"] if limit != _TREES else []), cursor=following)
+
+
+def _cursor(text: str) -> str:
+    """The id of a turn: in capitals if it is one of ours, others give theirs as they like."""
+    return text.upper() if is_ulid(text.upper()) else text
 
 
 def _turn(ledger: Ledger, text: str) -> str:

@@ -60,6 +60,13 @@ def _number(cursor: str | None) -> int:
     return int(cursor)
 
 
+def _row(ledger: Ledger, find: Callable[[Ledger, str], Struct | None], cursor: str | None) -> str:
+    """A cursor that is the id of the last row: nothing is deleted, so that row is there."""
+    if cursor is not None and find(ledger, cursor) is None:
+        raise BadInput(f"{cursor!r} is not a cursor: copy the one that the last page ended with")
+    return cursor or ""
+
+
 def _moment(cursor: str | None) -> tuple[int, str]:
     at, colon, row_id = (cursor or "").partition(":")
     if cursor is not None and not (colon and at.isdecimal()):
@@ -76,7 +83,7 @@ def _tables() -> tuple[Table, ...]:
     return (
         Table(
             "agent_sessions", "mnemonic", m.AgentSession,
-            lambda at, _, after, limit: m.sessions(at, after=after or "", limit=limit),
+            lambda at, _, after, limit: m.sessions(at, after=_row(at, m.session, after), limit=limit),
             lambda at, key: _one(m.session(at, key)), by_session=False, cursor=_id,
         ),
         Table(
@@ -86,7 +93,7 @@ def _tables() -> tuple[Table, ...]:
         ),
         Table(
             "agent_turns", "mnemonic", m.AgentTurn,
-            lambda at, session, after, limit: m.turns(at, session, after=after or "", limit=limit),
+            lambda at, session, after, limit: m.turns(at, session, after=_row(at, m.turn, after), limit=limit),
             lambda at, key: _one(m.turn(at, key)), by_session=True, cursor=_id,
         ),
         Table(
@@ -96,7 +103,7 @@ def _tables() -> tuple[Table, ...]:
         ),
         Table(
             "event_threads", "events", e.EventThread,
-            lambda at, _, after, limit: e.threads(at, after=after or "", limit=limit),
+            lambda at, _, after, limit: e.threads(at, after=_row(at, e.thread, after), limit=limit),
             lambda at, key: _one(e.thread(at, key)), by_session=False, cursor=_id,
         ),
         Table(
@@ -106,7 +113,7 @@ def _tables() -> tuple[Table, ...]:
         ),
         Table(
             "aix_sessions", "aix", a.AixSession,
-            lambda at, _, after, limit: a.sessions(at, after=after or "", limit=limit),
+            lambda at, _, after, limit: a.sessions(at, after=_row(at, a.session, after), limit=limit),
             lambda at, key: _one(a.session(at, key)), by_session=False, cursor=_id,
         ),
         Table(
@@ -116,7 +123,7 @@ def _tables() -> tuple[Table, ...]:
         ),
         Table(
             "aix_turns", "aix", m.AgentTurn,
-            lambda at, session, after, limit: a.turns(at, session, after=after or "", limit=limit),
+            lambda at, session, after, limit: a.turns(at, session, after=_row(at, m.turn, after), limit=limit),
             None, by_session=True, cursor=_id,
         ),
         Table(

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import BadInput
-from agents_ledger.model.effects import command_of, is_inside, written_paths
+from agents_ledger.model.effects import command_of, is_inside, runs_commands, whole_path, written_paths
 from agents_ledger.model.filters import EVERYTHING, Filters
 from agents_ledger.model.permissions import exceeding, writable_folders
 from agents_ledger.model.secrets import may_have_secrets, redacted, secrets_in
@@ -23,7 +23,7 @@ RULES: dict[str, str] = {
     "failed": "commands that failed",
     "secret": "secrets seen",
 }
-_CODES = ("exit_code", "exitCode", "code")
+_CODES = ("exit_code", "exitCode", "exit", "code")
 _PAGE = 50  # turns that are in memory together
 _DETAIL = 300
 _BEHIND = "!"  # makes of an id a text that comes after it and before every other id
@@ -82,6 +82,23 @@ class _Message(Struct, frozen=True):
     thinking: str | None
 
 
+class _File(Struct, frozen=True):
+    """A file that a message says it has written."""
+
+    turn_id: str
+    message_id: str
+    role: str
+    path: str
+
+
+class _Parts(Struct, frozen=True):
+    """What is in some turns, by turn."""
+
+    calls: defaultdict[str, list[_Call]]
+    messages: defaultdict[str, list[_Message]]
+    files: defaultdict[str, list[_File]]
+
+
 def audit(
     database: Database, filters: Filters = EVERYTHING, *, rules: Collection[str] = tuple(RULES)
 ) -> Iterator[Finding]:
@@ -93,30 +110,31 @@ def audit(
     while True:
         with database.read() as tx:
             turns = [_Turn(*row) for row in tx.rows("audited_turns", first=first, limit=_PAGE, **bound)]
-            calls, messages = _parts(tx, turns, rules)
+            parts = _parts(tx, turns, rules)
         for turn in turns:
-            yield from _of_turn(turn, calls[turn.id], messages[turn.id], rules)
+            yield from _of_turn(turn, parts, rules)
         if len(turns) < _PAGE:
             return
         first = turns[-1].id + _BEHIND
 
 
-def _parts(
-    tx: Tx, turns: list[_Turn], rules: Collection[str]
-) -> tuple[dict[str, list[_Call]], dict[str, list[_Message]]]:
-    calls, messages = defaultdict[str, list[_Call]](list), defaultdict[str, list[_Message]](list)
+def _parts(tx: Tx, turns: list[_Turn], rules: Collection[str]) -> _Parts:
+    parts = _Parts(defaultdict(list), defaultdict(list), defaultdict(list))
     if not turns:
-        return calls, messages
+        return parts
     ids = msgspec.json.encode([turn.id for turn in turns]).decode()
     some = {"turns": ids, "first_turn": turns[0].id, "last_turn": turns[-1].id}
     for row in tx.rows("audited_calls", **some):
-        calls[row[0]].append(_Call(*row))
+        parts.calls[row[0]].append(_Call(*row))
     for row in tx.rows("audited_messages", **some) if "secret" in rules else ():
-        messages[row[0]].append(_Message(*row))
-    return calls, messages
+        parts.messages[row[0]].append(_Message(*row))
+    for row in tx.rows("audited_files", **some) if "outside" in rules else ():
+        parts.files[row[0]].append(_File(*row))
+    return parts
 
 
-def _of_turn(turn: _Turn, calls: list[_Call], messages: list[_Message], rules: Collection[str]) -> Iterator[Finding]:
+def _of_turn(turn: _Turn, parts: _Parts, rules: Collection[str]) -> Iterator[Finding]:
+    calls = parts.calls[turn.id]
     if "permission" in rules:
         granted, used = _json(turn.permissions_granted), _json(turn.permissions_used)
         for name in exceeding(used, granted):
@@ -128,8 +146,10 @@ def _of_turn(turn: _Turn, calls: list[_Call], messages: list[_Message], rules: C
         if "tool" in rules and isinstance(tools, list) and call.tool_name not in tools:
             yield turn.finding("tool", call.id, call.tool_name, f"was not available ({call.status})", call.started_at)
         yield from _of_call(turn, call, roots, rules)
+    if roots:
+        yield from _of_files(turn, parts.files[turn.id], calls, roots)
     if "secret" in rules:
-        yield from _secrets(turn, calls, messages)
+        yield from _secrets(turn, calls, parts.messages[turn.id])
 
 
 def _of_call(turn: _Turn, call: _Call, roots: list[str], rules: Collection[str]) -> Iterator[Finding]:
@@ -137,8 +157,9 @@ def _of_call(turn: _Turn, call: _Call, roots: list[str], rules: Collection[str])
         return
     params = _json(call.params_json)
     command = command_of(call.tool_name, params)
-    if "failed" in rules and command is not None and (how := _failure(call)):
-        yield turn.finding("failed", call.id, call.tool_name, f"{_first_line(command)}: {how}", call.started_at)
+    if "failed" in rules and runs_commands(call.tool_name) and (how := _failure(call, is_command=command is not None)):
+        said = how if command is None else f"{_first_line(command)}: {how}"
+        yield turn.finding("failed", call.id, call.tool_name, said, call.started_at)
     # a command that failed may have written before; an editor that failed has not
     if (
         "outside" in rules
@@ -150,14 +171,34 @@ def _of_call(turn: _Turn, call: _Call, roots: list[str], rules: Collection[str])
                 yield turn.finding("outside", call.id, call.tool_name, redacted(path), call.started_at)
 
 
-def _failure(call: _Call) -> str | None:
-    """How a command failed, if it did: by its status, or by the exit code that its result names."""
+def _of_files(turn: _Turn, files: list[_File], calls: list[_Call], roots: list[str]) -> Iterator[Finding]:
+    """What messages say they have written outside; once, and not what a call has found or has not done."""
+    outside = {path: file for file in reversed(files) if (path := _outside(file.path, turn.workspace, roots))}
+    if not outside:
+        return
+    found = {path for call in calls for path in written_paths(call.tool_name, _json(call.params_json), turn.workspace)}
+    undone = [msgspec.json.encode(_json(call.params_json)) for call in calls if call.status != "completed"]
+    for path, file in reversed(outside.items()):
+        named = msgspec.json.encode(file.path)[1:-1]
+        if path not in found and not any(named in params for params in undone):
+            yield turn.finding("outside", file.message_id, f"{file.role} message", redacted(path))
+
+
+def _outside(path: str, workspace: str | None, roots: list[str]) -> str | None:
+    """The whole path, if it lies in none of the folders."""
+    whole = whole_path(path, workspace)
+    return None if whole is None or any(is_inside(whole, root) for root in roots) else whole
+
+
+def _failure(call: _Call, *, is_command: bool) -> str | None:
+    """How a command failed, if it did: by the exit code that its result names, or by its status."""
     result = _json(call.result_json)
     known = result if isinstance(result, dict) else {}
-    code = next((known[name] for name in _CODES if isinstance(known.get(name), int)), 0)
+    code = next((known[name] for name in _CODES if type(known.get(name)) is int), 0)  # True is no number here
     if code:
         return f"exit code {code}"
-    return _first_line(call.error or "failed") if call.status == "failed" else None
+    # a call without a command has run none, whatever was wrong with it
+    return _first_line(call.error or "failed") if is_command and call.status == "failed" else None
 
 
 def _secrets(turn: _Turn, calls: list[_Call], messages: list[_Message]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ its writer says that it is over; but not before its calls have ended. Every step
 import msgspec
 
 from agents_ledger.errors import NotFound, TurnIsSealed
-from agents_ledger.ledger import moves, sessions
+from agents_ledger.ledger import moves, notes, sessions
 from agents_ledger.ledger.append import insert_parts, place_under
 from agents_ledger.ledger.build import Builder, close, settle
 from agents_ledger.ledger.env import Env
@@ -32,7 +32,7 @@ def add_message(tx: Tx, env: Env, session: SessionRow, message: Message) -> Mess
     builder = Builder(turn.id, turn.root_id, env)
     row = builder.message(message, sequence, at)
     insert_parts(tx, builder)
-    _index(tx, row)
+    _index(tx, builder)
     if row.role == "user":  # before any answer: after one it would have begun another turn
         asked = msgspec.json.decode(turn.query_message_ids or "[]", type=list[str])
         turn.query_message_ids = _json([*asked, row.id])
@@ -56,7 +56,7 @@ def add_call(tx: Tx, env: Env, session: SessionRow, call: Call, message_id: str 
     builder = Builder(turn.id, turn.root_id, env)
     row = builder.call(call, tx.value("next_call", turn_id=turn.id), caller, at)
     insert_parts(tx, builder)
-    _index(tx, row)
+    _index(tx, builder)
     turn.tool_call_count += 1
     _extend(tx, turn, at if row.completed_at is None else row.completed_at)
     return row
@@ -71,10 +71,11 @@ def change_call(tx: Tx, env: Env, kept: CallRow, call: Call) -> CallRow:
     row = builder.call(call, kept.sequence, kept.message_id, kept.started_at)
     row.spawned_session_label = kept.spawned_session_label
     tx.run("unindex_parts", messages="[]", calls=_json([row.id]))
+    notes.forget_call(tx, row.id)
     tx.run("drop_originals_of", row_id=row.id)
     tx.run_all("replace_call", [row])
     tx.run_all("insert_original", builder.originals)
-    _index(tx, row)
+    _index(tx, builder)
     _extend(tx, turn, turn.started_at if row.completed_at is None else row.completed_at)
     if turn.has_children and row.status not in OPEN_CALLS:
         _seal_before_head(tx, env, turn.session_label)
@@ -131,7 +132,7 @@ def _begin(tx: Tx, env: Env, session: SessionRow, at: int, message: Message | No
     tx.run_all("insert_turn", [turn])
     insert_parts(tx, builder)
     if message is not None:
-        _index(tx, *builder.messages)
+        _index(tx, builder)
     moves.move(tx, session.label, parent_id, turn_id, "advance", env.now())
     if parent_id is not None and not _is_stuck(tx, parent_id):
         seal_ended(tx, env, parent_id)
@@ -169,10 +170,11 @@ def _extend(tx: Tx, turn: TurnRow, at: int) -> None:
     )
 
 
-def _index(tx: Tx, *rows: MessageRow | CallRow) -> None:
-    said = [row.id for row in rows if isinstance(row, MessageRow)]
-    done = [row.id for row in rows if isinstance(row, CallRow)]
+def _index(tx: Tx, builder: Builder) -> None:
+    """Lets a search find what was just written: its words, and what is noted beside them."""
+    said, done = [row.id for row in builder.messages], [row.id for row in builder.calls]
     tx.run("index_parts", messages=_json(said), calls=_json(done))
+    notes.put(tx, notes.notes_of_parts(builder.messages, builder.calls, builder.files))
 
 
 def _json(names: list[str]) -> str:

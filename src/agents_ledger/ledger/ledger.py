@@ -357,6 +357,8 @@ class Ledger:
     def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""
         with self.database.read() as tx:
+            if before != "~":
+                records.require_cursor(tx, before)
             return [row[0] for row in tx.rows("roots", limit=limit, before=before)]
 
     def including(self, turn_id: str, *, after: str = "", limit: int = ALL) -> list[str]:

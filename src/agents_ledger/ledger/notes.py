@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from agents_ledger.model.rows import CallRow, MessageRow, Record
+from agents_ledger.model.rows import CallRow, FileRow, MessageRow, Record
 from agents_ledger.model.tokens import is_special, special_words, tokens
 from agents_ledger.store import Tx
 
@@ -26,10 +26,17 @@ def note(tx: Tx, record: Record) -> None:
 
 def notes_of(record: Record) -> list[Note]:
     """What there is to say about a turn. Costs next to nothing where all is ordinary text."""
-    found = [*_texts(record.messages, record.calls), *_paths({row.file_path for row in record.files})]
+    found = notes_of_parts(record.messages, record.calls, record.files)
     if record.compaction is not None:
         found.append(Note("summary", record.compaction.turn_id, _words(record.compaction.summary)))
     return found
+
+
+def notes_of_parts(
+    messages: Iterable[MessageRow], calls: Iterable[CallRow], files: Iterable[FileRow] = ()
+) -> list[Note]:
+    """What there is to say about messages, calls and files, of a turn that may not be whole yet."""
+    return [*_texts(messages, calls), *_paths({row.file_path for row in files})]
 
 
 def put(tx: Tx, found: Iterable[Note]) -> None:
@@ -55,6 +62,11 @@ def forget(tx: Tx, record: Record) -> None:
     for known in notes_of(record):
         if known.kind != "path":  # others may name it
             _drop(tx, known.kind, known.ref)
+
+
+def forget_call(tx: Tx, call_id: str) -> None:
+    """Takes out what is known about a call that is about to change."""
+    _drop(tx, "call", call_id)
 
 
 def forget_everything(tx: Tx) -> None:

@@ -12,7 +12,10 @@ def opened(url: str, *, readonly: bool, create: bool) -> Database:
     """A database with the current schema. Read-only opening changes nothing, not even an old schema."""
     if is_file(url) and not _is_there(sqlite_path(url)):
         if readonly or not create:
-            raise NotFound(f"there is no ledger at {sqlite_path(url)}: `ldg demo` makes one to look at")
+            raise NotFound(
+                f"there is no ledger at {sqlite_path(url)}: `ldg sync` makes one of the agents' sessions, "
+                "`ldg demo` one to look at"
+            )
         _create_file(url)
     database = open_database(url, readonly=readonly)
     try:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from agents_ledger.errors import NotFound
+from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.model.hashes import canon, compaction_facts, parts, usage_facts
 from agents_ledger.model.rows import (
     CallRow,
@@ -35,6 +35,13 @@ def read_turn(tx: Tx, turn_id: str) -> TurnRow:
     if row is None:
         raise NotFound(f"no turn {turn_id[:_LONGEST_HINT]!r}: `ldg tree` shows the turns that there are")
     return TurnRow(*row)
+
+
+def require_cursor(tx: Tx, turn_id: str) -> None:
+    """Refuses a cursor that is no turn: nothing is deleted, so the last turn of a page is there."""
+    if tx.first("turn_state", id=turn_id) is None:
+        shown = turn_id[:_LONGEST_HINT]
+        raise BadInput(f"{shown!r} is not a cursor: copy the one that the last page ended with")
 
 
 def read_record(tx: Tx, turn_id: str) -> Record:

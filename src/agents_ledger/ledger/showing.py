@@ -14,6 +14,8 @@ from agents_ledger.store import Tx
 
 _EACH = 3  # hits of a session on a page
 WIDTH = 180  # characters of a snippet
+_ESCAPES = (("\\n", " "), ("\\t", " "), ("\\r", " "), ('\\"', '"'), ("\\/", "/"))
+_BACKSLASH = "\0"  # stands for one meanwhile: no JSON has it as it is
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _SHORT = 1_000  # the same for a single word
 
@@ -220,11 +222,13 @@ def _cut_json(text: str, marker: Marker) -> Snippet | None:
 
 
 def _unescaped(json_text: str) -> str:
-    """JSON as it is searched: without the escapes that stick to words."""
+    """JSON as people read it: its escapes are the characters that they stand for, on one line."""
     if "\\" not in json_text:
         return json_text
-    plain = json_text.replace("\\\\", "/").replace("\\n", " ").replace("\\t", " ")
-    return plain.replace('\\"', '"')
+    plain = json_text.replace("\\\\", _BACKSLASH)  # first, and apart: `\\n` is a backslash before an n
+    for escape, char in _ESCAPES:
+        plain = plain.replace(escape, char)
+    return plain.replace(_BACKSLASH, "\\")
 
 
 def _piece(text: str, markers: tuple[Marker, ...]) -> Snippet:

@@ -1,5 +1,6 @@
 """The timeline: everything that happened, turn by turn; newest first, or as it comes in."""
 
+from collections import Counter
 from collections.abc import Iterator
 from threading import Event
 
@@ -7,10 +8,15 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.later import later
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Database, Tx
 
+_require_cursor = later("agents_ledger.ledger.records", "require_cursor")  # the first page needs nothing of it
 _NEWEST = 50  # turns that may change while somebody looks: live ones, and those whose source goes on
+_STAMP = 10  # characters of an id that are its time
+_BEHIND = "~"  # comes after every character of an id
+_TIED = 1_000  # turns of one millisecond that are sorted for a page
 _COMMITS = 500  # log entries that are looked at together
 _REMEMBERED = 5000
 
@@ -45,6 +51,8 @@ def page(
 ) -> list[Moment]:
     """Turns, newest first; `before` is the id of the last one seen."""
     with database.read() as tx:
+        if before is not None:
+            _require_cursor(tx, before)
         return _page(tx, filters, before, limit)
 
 
@@ -81,9 +89,53 @@ def follow(
 
 
 def _page(tx: Tx, filters: Filters, before: str | None, limit: int) -> list[Moment]:
+    """Turns before one. Those of one millisecond have ids in any order: there, a turn comes before its parent."""
+    found: list[Moment] = []
+    if before is not None and _is_tied(tx, moment := _moment_of(before)):
+        found, before = _tied(tx, filters, moment, behind=before), moment
+    wanted = max(0, limit - len(found))
+    older = _older(tx, filters, before, wanted)
+    last = _moment_of(older[-1].id) if older and len(older) == wanted else ""  # more of it may follow
+    whole = [each for each in older if _moment_of(each.id) != last]
+    rest = _tied(tx, filters, last) if _is_tied(tx, last) else older[len(whole) :]
+    return [*found, *_children_first(tx, whole), *rest][:limit]
+
+
+def _older(tx: Tx, filters: Filters, before: str | None, limit: int) -> list[Moment]:
+    """Turns by their ids alone."""
     bound = filters.bound()
     first = min(before or bound["f_until_id"], bound["f_until_id"])  # one bound: it is where the index is entered
     return [Moment(*row) for row in tx.rows("timeline_page", before=first, limit=limit, retracted=RETRACTED, **bound)]
+
+
+def _moment_of(turn_id: str) -> str:
+    """How the ids of all turns of the same millisecond begin; an id of another kind may stand alone."""
+    first = turn_id[:_STAMP]
+    return first if len(first) == _STAMP and turn_id < first + _BEHIND else turn_id
+
+
+def _is_tied(tx: Tx, moment: str) -> bool:
+    """Whether several turns are of a moment; not if they are so many that each page would have to sort them all."""
+    if len(moment) != _STAMP:
+        return False
+    return 1 < int(tx.value("tied_count", first=moment, last=moment + _BEHIND, most=_TIED + 1)) <= _TIED
+
+
+def _tied(tx: Tx, filters: Filters, moment: str, *, behind: str = "") -> list[Moment]:
+    """The turns of a moment, children first; those behind one of them, or all."""
+    given = {"first": moment, "last": moment + _BEHIND, "behind": behind, "retracted": RETRACTED}
+    return [Moment(*row) for row in tx.rows("tied_turns", **given, **filters.bound())]
+
+
+def _children_first(tx: Tx, found: list[Moment]) -> list[Moment]:
+    """The same turns; where some have the same time, those that are deeper in the tree first."""
+    times = Counter(_moment_of(each.id) for each in found)
+    tied = {time for time, count in times.items() if count > 1 and _is_tied(tx, time)}
+    if not tied:
+        return found
+    ids = [each.id for each in found if _moment_of(each.id) in tied]
+    depths: dict[str, int] = dict(tx.rows("depths_of", ids=msgspec.json.encode(ids).decode()))
+    return sorted(found, key=lambda each: (_moment_of(each.id), depths.get(each.id, 0), each.id), reverse=True)
 
 
 def _committed(tx: Tx, seq: int) -> tuple[int, str, bool]:

@@ -34,9 +34,14 @@ def plain_name(tool: str) -> str:
     return tool.rpartition("__")[2].rpartition(".")[2].lower() if tool != "container.exec" else tool
 
 
+def runs_commands(tool: str) -> bool:
+    """Whether a tool runs commands."""
+    return plain_name(tool) in SHELLS
+
+
 def command_of(tool: str, params: Any) -> str | None:
     """The command line of a call that runs one."""
-    if plain_name(tool) not in SHELLS or not isinstance(params, dict):
+    if not runs_commands(tool) or not isinstance(params, dict):
         return None
     given = params.get("command", params.get("cmd"))
     if isinstance(given, list) and given and all(isinstance(part, str) for part in given):
@@ -55,6 +60,11 @@ def written_paths(tool: str, params: Any, workspace: str | None) -> list[str]:
         return []
     found = [(each.path, None if each.folder is None else _joined(folder, each.folder)) for each in writes(command)]
     return _resolved([(path, folder) for path in _patched(command)] + found)
+
+
+def whole_path(path: str, workspace: str | None) -> str | None:
+    """A path from the root on; None for one that nobody knows the folder of."""
+    return next(iter(_resolved([(path, workspace)])), None)
 
 
 def is_inside(path: str, folder: str) -> bool:

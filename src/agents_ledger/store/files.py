@@ -43,10 +43,13 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
 
 
 def require_folder(path: str) -> None:
-    """A ledger's folder is not made by accident."""
+    """A ledger's folder is not made by accident, and is no ledger itself."""
     folder = os.path.dirname(path)  # noqa: PTH120 - as above
     if not os.path.isdir(folder):  # noqa: PTH112 - as above
         raise StoreUnreachable(f"{folder} is not a folder: create it first, or name another --db")
+    if os.path.isdir(path):  # noqa: PTH112 - as above
+        inside = os.path.join(path, "ledger.db")  # noqa: PTH118 - as above
+        raise StoreUnreachable(f"{path} is a folder, a ledger is a file: name one in it, as with --db {inside}")
 
 
 def publish(partial: "Path", final: "Path") -> bool:

@@ -180,6 +180,22 @@ def test_what_was_saved_is_found_by_search_at_once_and_once(ledger: Ledger, spea
     assert [found(word) for word in ("quinces", "question", "rowan", "answer")] == [1, 2, 1, 2]
 
 
+def test_scripts_without_spaces_and_emoji_are_found_in_what_was_saved(ledger: Ledger, speaker: Speaker) -> None:
+    speaker.task(systemPrompt="你是园丁")
+    speaker.message("m1", content="梨树什么时候开花 orchard 🍐")
+    speaker.call("c", "in_progress", details='{"seen":"山楂"}')
+
+    def found(*words: str) -> list[int]:
+        return [len(ledger.search(word).groups) for word in words]
+
+    assert found("园丁", "梨树", "🍐", "orchard", "山楂") == [1, 1, 1, 1, 1]
+    speaker.call("c", "completed", details='{"seen":"枇杷"}', updatedAt=AT + 5)
+    assert found("山楂", "枇杷") == [0, 1]
+    speaker.message("m2", "assistant", "四月")
+    speaker.task(systemPrompt="你是园丁", completionStatus="success", updatedAt=AT + 60)
+    assert found("园丁", "梨树", "🍐", "枇杷", "四月") == [1, 1, 1, 1, 1]
+
+
 def test_a_fork_goes_on_from_what_it_inherited(ledger: Ledger, speaker: Speaker) -> None:
     speaker.task()
     exchange(speaker, 1)

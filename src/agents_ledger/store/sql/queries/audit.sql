@@ -14,3 +14,9 @@ FROM tool_calls WHERE turn_id >= :first_turn AND turn_id <= :last_turn AND turn_
 -- name: audited_messages
 SELECT turn_id, id, role, content, thinking FROM messages
 WHERE turn_id >= :first_turn AND turn_id <= :last_turn AND turn_id IN_LIST(:turns) ORDER BY turn_id, sequence;
+
+-- name: audited_files
+-- What messages say they have written.
+SELECT m.turn_id, m.id, m.role, f.file_path FROM messages m JOIN message_files f ON f.message_id = m.id
+WHERE m.turn_id >= :first_turn AND m.turn_id <= :last_turn AND m.turn_id IN_LIST(:turns) AND f.kind = 'written'
+ORDER BY m.turn_id, m.sequence, f.id;

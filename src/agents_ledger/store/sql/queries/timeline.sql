@@ -28,6 +28,20 @@ SELECT {moment} FROM turns t {with_session}
 WHERE t.id < :before AND t.id >= :f_since_id AND {told} AND {filters}
 ORDER BY t.id DESC LIMIT :limit;
 
+-- name: tied_count
+-- How many turns have ids between two, as far as it matters.
+SELECT count(*) FROM (SELECT 1 FROM turns WHERE id >= :first AND id < :last LIMIT :most) AS tied;
+
+-- name: tied_turns
+-- The turns of one moment (their ids lie between two), children before their parents; those behind one of them, or all.
+SELECT {moment} FROM turns t {with_session}
+WHERE t.id >= :first AND t.id < :last AND t.id >= :f_since_id AND t.id < :f_until_id AND {told} AND {filters}
+    AND (t.depth, t.id) < (coalesce((SELECT b.depth FROM turns b WHERE b.id = :behind), 9223372036854775807), :behind)
+ORDER BY t.depth DESC, t.id DESC;
+
+-- name: depths_of
+SELECT id, depth FROM turns WHERE id IN_LIST(:ids);
+
 -- name: log_page
 -- The turns that entries of the log are about, in the order of commits; null for entries about something else.
 -- (A seal with a body is of a turn that was here before, as one that was open.)
@@ -36,6 +50,7 @@ SELECT l.seq, CASE WHEN l.kind = 'seal' AND l.body IS NULL THEN l.ref
 FROM log l WHERE l.seq > :after ORDER BY l.seq LIMIT :limit;
 
 -- name: moments
--- Some turns (a JSON array of ids), in the order of time.
+-- Some turns (a JSON array of ids), in the order of time (which is how ids begin), parents before their children.
 SELECT {moment} FROM turns t {with_session}
-WHERE t.id IN_LIST(:ids) AND t.id >= :f_since_id AND t.id < :f_until_id AND {told} AND {filters} ORDER BY t.id;
+WHERE t.id IN_LIST(:ids) AND t.id >= :f_since_id AND t.id < :f_until_id AND {told} AND {filters}
+ORDER BY substr(t.id, 1, 10), t.depth, t.id;
