@@ -39,14 +39,16 @@ def test_no_session_and_no_turn_comes_twice_whatever_the_limit(crowd: Ledger, qu
         found = [group for page in pages(crowd, query, limit) for group in page]
         assert max(Counter(group.session for group in found).values()) == 1
         assert max(Counter(hit.turn_id for group in found for hit in group.hits).values()) == 1
-        counted.append({group.session: (len(group.hits), group.more, group.is_least) for group in found})
-    assert counted[0] == counted[1] == counted[2]
-    assert len(counted[0]) == SESSIONS + SESSIONS // 2
-    known = sum(hits + more for hits, more, _ in counted[0].values())
-    assert known == SESSIONS * TURNS or any(is_least for _, _, is_least in counted[0].values())
-    assert all(
-        hits + more == 1 and not is_least for label, (hits, more, is_least) in counted[0].items() if label == "old-1"
-    )
+        counted.append({group.session: (len(group.hits) + group.more, group.is_least) for group in found})
+    *_, most = counted  # on one page all that are ranked together are looked at
+    assert len(most) == SESSIONS + SESSIONS // 2
+    for each in counted:
+        assert each.keys() == most.keys()
+        assert all(
+            known == most[label][0] or (known < most[label][0] and least) for label, (known, least) in each.items()
+        )
+    assert sum(known for known, _ in most.values()) == SESSIONS * TURNS or any(least for _, least in most.values())
+    assert most["old-1"] == (1, False)
 
 
 @pytest.mark.parametrize("query", ["", "role:assistant", "-role:user", "session:session-*", "-nowhere"])
@@ -67,7 +69,7 @@ def test_of_a_session_that_is_asked_for_more_turns_are_shown(crowd: Ledger) -> N
     for query in ("session:session-0", "walrus session:session-0"):
         (group,) = crowd.search(query).groups
         assert (len(group.hits), group.more, group.is_least) == (TURNS, 0, False)
-    found = crowd.search("walrus session:session-*")  # all that were known as such, and more than are ranked otherwise
+    found = crowd.search("walrus session:session-*", limit=50)  # all that were known as such, and more than are ranked otherwise
     assert (
         sum(len(group.hits) + group.more for group in crowd.search("walrus session:*", limit=50).groups)
         == SESSIONS * TURNS

@@ -95,11 +95,12 @@ def _page(
     top = place.top
     for number, window in enumerate(windows):
         top = top if number else window.top
-        members = showing.by_session(tx, window.ranked)
-        fresh = [hits for home, hits in members.items() if home not in seen]
         skip = place.skip if number == place.window else 0
+        enough = skip + limit if number >= place.window else None
+        members, is_all = showing.by_session(tx, window.ranked, seen, enough)
+        fresh = [hits for home, hits in members.items() if home not in seen]
         if number >= place.window and len(fresh) > skip:
-            shown, is_least = fresh[skip : skip + limit], window.is_cut or window.below is not None
+            shown, is_least = fresh[skip : skip + limit], not is_all or window.is_cut or window.below is not None
             each = showing.hits_of_each(query, limit)
             groups = showing.groups_of(tx, query, shown, each=each, is_least=is_least)
             if len(fresh) > skip + limit:

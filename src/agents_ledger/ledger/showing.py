@@ -1,6 +1,6 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +18,7 @@ _ESCAPES = (("\\n", " "), ("\\t", " "), ("\\r", " "), ('\\"', '"'), ("\\/", "/")
 _BACKSLASH = "\0"  # stands for one meanwhile: no JSON has it as it is
 _LONG = 4_000  # characters of a JSON text that is taken apart as a whole
 _SHORT = 1_000  # the same for a single word
+_LEAST = 20  # turns that are looked up at once
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):
@@ -53,15 +54,25 @@ class _Texts(msgspec.Struct, frozen=True):
     named: list[tuple[Place, str, bool]] = []  # where, what, and whether it is JSON
 
 
-def by_session(tx: Tx, ranked: Sequence[Ranked]) -> Members:
-    """Hits by the session in which they were written, in the order of the best of each; all of them, to be counted."""
+def by_session(
+    tx: Tx, ranked: Sequence[Ranked], seen: Collection[str] = (), enough: int | None = None
+) -> tuple[Members, bool]:
+    """Hits by the session in which they were written, in the order of the best of each; and whether that is all.
+
+    It ends when `enough` sessions have come that were not seen before: each hit that is looked up is a page of the
+    disk, and of a word in hundreds of turns a page shows thirty.
+    """
     members: Members = {}
-    facts = facts_of(tx, [hit.turn_id for hit in ranked])
-    for hit in ranked:
-        about = facts.get(hit.turn_id)
-        if about is not None:
-            members.setdefault(about.session or about.root_id, []).append((hit, about))
-    return members
+    at, step = 0, len(ranked) if enough is None else max(enough * _EACH, _LEAST)
+    while at < len(ranked) and (enough is None or len(members.keys() - seen) <= enough):
+        piece = ranked[at : at + step]
+        facts = facts_of(tx, [hit.turn_id for hit in piece])
+        for hit in piece:
+            about = facts.get(hit.turn_id)
+            if about is not None:
+                members.setdefault(about.session or about.root_id, []).append((hit, about))
+        at += len(piece)
+    return members, at >= len(ranked)
 
 
 def groups_of(
