@@ -21,7 +21,7 @@ from agents_ledger.formats import formats
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.digest import digest
 from agents_ledger.model import zstd
-from tests.capture.folders import GOLDEN, ROOT, assert_sound, copy, counts, opened, rows, sync
+from tests.capture.folders import GOLDEN, ROOT, assert_sound, copy, counts, opened, rows, sync, write
 from tests.capture.hostile_lines import (
     BAD_LINES,
     START,
@@ -341,6 +341,23 @@ def test_odd_files_stop_nothing(make: Callable[[Path], None], tmp_path: Path, ex
         assert "reader-failed" not in found
         count = len(rows(ledger, "SELECT 1 FROM messages WHERE content LIKE 'oddly named %'"))
         assert count == (8 if make is named_oddly else 0)
+
+
+@pytest.mark.parametrize(("bad", "problems"), [(b"junk\n", 1), (b"\0" * 4096 + b"{", 1), (b"\0" * 4096, 0)])
+def test_a_rollout_with_a_bad_first_line_is_kept_and_the_rest_is_read(
+    bad: bytes, problems: int, tmp_path: Path
+) -> None:
+    (source,) = (GOLDEN / "codex/tools/source").rglob("rollout-*.jsonl")
+    path = tmp_path / "all" / source.name
+    write(path, bad + source.read_bytes())
+    with opened(tmp_path / "ledger.db") as ledger, opened(tmp_path / "whole.db") as whole:
+        assert sync(ledger, path).new == 1
+        sync(whole, source)
+        assert_sound(ledger)
+        said = "SELECT role, content FROM messages WHERE role <> 'system'"
+        assert rows(ledger, said) == rows(whole, said)
+        assert rows(ledger, "SELECT size_bytes FROM captures") == [{"size_bytes": path.stat().st_size}]
+        assert len(rows(ledger, "SELECT 1 FROM problems WHERE code = 'broken-line' AND place = 0")) == problems
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path, expected: Said) -> None:
