@@ -360,6 +360,43 @@ def test_a_rollout_with_a_bad_first_line_is_kept_and_the_rest_is_read(
         assert len(rows(ledger, "SELECT 1 FROM problems WHERE code = 'broken-line' AND place = 0")) == problems
 
 
+def cut(whole: bytes) -> bytes:
+    return whole[:-5]
+
+
+def only_begun(whole: bytes) -> bytes:
+    return whole[:4]
+
+
+def overwritten(whole: bytes) -> bytes:
+    return whole[:8] + b"\xff" * 40 + whole[48:]
+
+
+@pytest.mark.parametrize("damage", [cut, only_begun, overwritten], ids=lambda damage: damage.__name__)
+def test_a_broken_archive_of_a_rollout_is_kept_and_called_unreadable(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (source,) = (GOLDEN / "codex/packed/source").rglob("rollout-*.zst")
+    path = tmp_path / "all" / source.name
+    write(path, damage(source.read_bytes()))
+    with opened(tmp_path / "ledger.db") as ledger:
+        done = sync(ledger, path)
+        assert (done.new, done.unrecognised) == (1, [])
+        assert_sound(ledger)
+        assert rows(ledger, "SELECT size_bytes FROM captures") == [{"size_bytes": path.stat().st_size}]
+        assert rows(ledger, "SELECT code FROM problems WHERE code <> 'cut-line'") == [{"code": "unreadable"}]
+        assert sync(ledger, path).unchanged == 1
+
+
+def test_a_broken_archive_of_nobody_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "notes.zst"
+    path.write_bytes(overwritten(zstd.compress(bytes(range(256)) * 9)))
+    with opened(tmp_path / "ledger.db") as ledger:
+        done = sync(ledger, path)
+        assert (done.unreadable, done.unrecognised) == ([str(path)], [])
+        assert rows(ledger, "SELECT path, code FROM problems") == [{"path": str(path), "code": "unreadable"}]
+
+
 def test_an_unreadable_file_is_named(tmp_path: Path, expected: Said) -> None:
     if not os.geteuid():
         pytest.skip("nothing is unreadable for root")

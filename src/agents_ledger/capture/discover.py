@@ -121,6 +121,20 @@ def is_packed(head: bytes) -> bool:
     return head.startswith(PACKED)
 
 
+def is_broken(head: bytes) -> bool:
+    """Whether a file is packed, and not a word of it can be unpacked."""
+    from agents_ledger.model import zstd  # noqa: PLC0415 - few files are packed
+
+    if not is_packed(head):
+        return False
+    unpacker = zstd.ZstdDecompressor()
+    try:
+        is_empty = not unpacker.decompress(head, 1)
+    except zstd.ZstdError:
+        return True
+    return is_empty and not unpacker.eof and len(head) < HEAD_BYTES
+
+
 def _unpacked(head: bytes) -> bytes:
     from agents_ledger.model import zstd  # noqa: PLC0415 - few files are packed
 

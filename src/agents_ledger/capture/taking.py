@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, is_broken, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
@@ -101,6 +101,9 @@ class Taking:
             # it was one of ours: what it has become is kept
             form = self.formats[known.format]
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
+        if claim is None and is_broken(head):
+            self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
+            return None
         if claim is None:
             if len(summary.unrecognised) < _LISTED and found.size_bytes:
                 summary.unrecognised.append(found.name)

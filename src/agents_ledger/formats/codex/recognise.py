@@ -18,6 +18,7 @@ _ENVELOPE = re.compile(
     rb'\s*"payload":\s*\{'
 )
 _NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
+_PACKED = ".zst"
 _LINES = 20
 _LINE_BYTES = 32_768
 
@@ -25,6 +26,8 @@ _LINE_BYTES = 32_768
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first lines; the name only makes us surer."""
     known = 8 if _NAME.search(path) else 0
+    if not head and known and path.endswith(_PACKED):
+        return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
     if found := _ENVELOPE.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
     lines = head.split(b"\n", _LINES)[:_LINES]
