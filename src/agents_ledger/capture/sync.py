@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from agents_ledger.capture import turnstile
-from agents_ledger.capture.discover import Found, below, in_named, in_places, stamp
+from agents_ledger.capture.discover import Found, below, in_named, in_places, is_gone, stamp
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.errors import BadInput
 from agents_ledger.formats import formats
@@ -156,7 +156,7 @@ class Sync:
     def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
         changed: Changed = []
         for found in places:
-            summary.found += 1
+            summary.found += not found.problem
             seen.add(found.name)
             known = self._known.get(found.name)
             if known is not None and _is_unchanged(found, known):
@@ -182,7 +182,7 @@ class Sync:
             file = path.partition("#")[0] if capture.shape == "database" else path
             if roots and not any(file == root or file.startswith(f"{root}{os.sep}") for root in roots):
                 continue
-            if not os.path.lexists(file):
+            if is_gone(file):
                 gone.append(capture)
         return gone
 

@@ -84,7 +84,7 @@ class Taking:
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
         if not found.is_regular:
-            self._refuse(found.name, Problem("unreadable", "not a regular file"), summary)
+            self._refuse(found.name, Problem("unreadable", found.problem or "not a regular file"), summary)
             return None
         try:
             with SourceFile(found.path) as file:
