@@ -188,6 +188,8 @@ class Sync:
 
 
 def _is_unchanged(found: Found, known: Capture) -> bool:
+    if known.state == "gone":
+        return False  # it is back
     if known.shape == "database":
         return known.modified_ns == stamp(found)
     is_same = known.modified_ns == found.modified_ns and known.size_bytes == found.size_bytes

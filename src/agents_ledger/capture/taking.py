@@ -167,7 +167,8 @@ class Taking:
         if taken is not None:
             self._known[taken.capture.path] = taken.capture
         elif found.name in self._known:
-            self._known[found.name].modified_ns = found.modified_ns
+            known = self._known[found.name]
+            known.modified_ns, known.state = found.modified_ns, "current"
 
     def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
         if taken is None:
@@ -215,7 +216,7 @@ class Taking:
             stamps = found.stamps()
             for name in found.names():
                 place, now = f"{path}#{name}", stamps.get(name, [])
-                if now and self._stamps.get(place) == now and place in self._known:
+                if now and self._stamps.get(place) == now and self._is_current(place):
                     continue
                 taken = self._take_group(item, place, framed(found.rows(name)))
                 self._stamps[place] = now
@@ -238,14 +239,21 @@ class Taking:
             seen_at=self.ledger.env.now(),
             read_bytes=0,
         )
-        marker.modified_ns = modified_ns
+        marker.modified_ns, marker.state = modified_ns, "current"
         self._known[path] = marker
         self.taker.put(marker)
         return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
 
+    def _is_current(self, path: str) -> bool:
+        known = self._known.get(path)
+        return known is not None and known.state == "current"
+
     def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
         blocks = list(_blocks(frames))
         known = self._known.get(path)
+        if known is not None and known.state == "gone":  # it is back
+            known.state = "current"
+            self.taker.set_state(known.id, "current")
         taken = groups.keep(self.taker, path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
         if taken is not None:
             capture = self._known[path] = taken.capture
