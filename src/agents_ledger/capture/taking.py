@@ -16,6 +16,7 @@ from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.operations import PutProblem
 from agents_ledger.capture.reading import Piece
+from agents_ledger.capture.refusals import Dismiss
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.capture.writer import Writer, step_key
@@ -42,15 +43,18 @@ class Work(Struct):
 
 
 class Taking:
-    """Reads sources into a ledger; what it learns about them goes into `known`, by path."""
+    """Reads sources into a ledger; what it learns about them goes into `known`, by path, and `refused`."""
 
-    def __init__(self, ledger: Ledger, known: dict[str, Capture] | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, known: dict[str, Capture] | None = None, refused: set[str] | None = None
+    ) -> None:
         self.ledger = ledger
         self.formats = {form.name: form for form in formats()}
         self.writer = Writer(ledger)
         self.writer.renumber()
         self.taker = Taker(self.writer)
         self._known = {} if known is None else known
+        self._refused = set() if refused is None else refused  # paths of what could not be captured
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
@@ -62,9 +66,12 @@ class Taking:
         chosen: list[Format],
         summary: Summary,
         progress: Progress | None = None,
+        solved: Iterable[str] = (),
     ) -> None:
-        """Everything that is new in some files, then what waited for it; and that others are gone."""
+        """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
         self.fresh.clear()
+        for path in solved:
+            self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
         work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
         self._take_all(work, summary, progress)
@@ -83,6 +90,8 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
+        if found.name in self._refused:
+            self._dismiss(found.name)  # until it is refused again
         if not found.is_regular:
             self._refuse(found.name, Problem("unreadable", found.problem or "not a regular file"), summary)
             return None
@@ -101,20 +110,32 @@ class Taking:
             # it was one of ours: what it has become is kept
             form = self.formats[known.format]
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
-        if claim is None and is_broken(head):
-            self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
-            return None
         if claim is None:
-            if len(summary.unrecognised) < _LISTED and found.size_bytes:
-                summary.unrecognised.append(found.name)
-                if found.format is not None:  # it lies where its agent keeps sessions
-                    self._note(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+            self._leave(found, head, summary)
             return None
         return Work(found, *claim, known)
 
+    def _leave(self, found: Found, head: bytes, summary: Summary) -> None:
+        """Says of a file that no format knows what is to be said."""
+        if is_broken(head):
+            self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
+        elif len(summary.unrecognised) < _LISTED and found.size_bytes:
+            summary.unrecognised.append(found.name)
+            if found.format is not None:  # it lies where its agent keeps sessions
+                self._hold(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+
     def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
         summary.unreadable.append(path)
+        self._hold(path, problem)
+
+    def _hold(self, path: str, problem: Problem) -> None:
+        """Notes why a source is not captured, for as long as it is so."""
+        self._refused.add(path)
         self._note(path, problem)
+
+    def _dismiss(self, path: str) -> None:
+        self._refused.discard(path)
+        self.writer.add(Dismiss(path))
 
     def _note(self, path: str, problem: Problem) -> None:
         self.writer.add(PutProblem(path, -1, problem, None, self.ledger.env.now()))
