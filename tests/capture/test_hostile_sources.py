@@ -397,6 +397,20 @@ def test_a_broken_archive_of_nobody_is_unreadable(tmp_path: Path) -> None:
         assert rows(ledger, "SELECT path, code FROM problems") == [{"path": str(path), "code": "unreadable"}]
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_what_sqlite_keeps_beside_a_database_is_no_file_of_its_own(end: str, tmp_path: Path) -> None:
+    folder = copy(GOLDEN / "cursor/new-composers/source", tmp_path / "all")
+    (folder / "other.db").write_bytes((folder / "User/globalStorage/state.vscdb").read_bytes()[:16])
+    with opened(tmp_path / "ledger.db") as ledger:
+        before = sync(ledger, folder)
+        (folder / f"other.db{end}").write_bytes(b"\x01" * 100)
+        (folder / f"letter{end}").write_text("Dear reader")
+        (folder / "letter").write_text("Dear reader")
+        after = sync(ledger, folder)
+        assert after.found == before.found + 2
+        assert {*after.unrecognised} - {*before.unrecognised} == {str(folder / "letter"), str(folder / f"letter{end}")}
+
+
 def test_an_unreadable_file_is_named(tmp_path: Path, expected: Said) -> None:
     if not os.geteuid():
         pytest.skip("nothing is unreadable for root")

@@ -13,6 +13,8 @@ from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+_SQLITE = b"SQLite format 3\0"
 _SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 
 
@@ -89,8 +91,19 @@ def walk(folder: str, form: Format | None) -> Iterator[Found]:
         except OSError as problem:
             yield from _closed(entry.path, form, problem)
             continue
-        if not (stat.S_ISDIR(facts.st_mode)):
+        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(_BESIDE) and _is_of_database(entry.path))):
             yield Found(entry.path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+
+
+def _is_of_database(path: str) -> bool:
+    """Whether a file is a part of the database beside it, which is read with it."""
+    from agents_ledger.capture.files import SourceFile  # noqa: PLC0415 - only for databases
+
+    try:
+        with SourceFile(path.rpartition("-")[0]) as file:
+            return file.at(0, len(_SQLITE)) in (_SQLITE, b"")
+    except OSError:
+        return False
 
 
 def is_gone(path: str) -> bool:
