@@ -111,9 +111,15 @@ class Taking:
             form = self.formats[known.format]
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
         if claim is None:
-            self._leave(found, head, summary)
+            if not self._is_of_others(found, chosen, head):
+                self._leave(found, head, summary)
             return None
         return Work(found, *claim, known)
+
+    def _is_of_others(self, found: Found, chosen: list[Format], head: bytes) -> bool:
+        """Whether a format knows a file that was not asked for."""
+        others = [form for form in self.formats.values() if form not in chosen]
+        return found.format is None and recognise(found, others, head) is not None
 
     def _leave(self, found: Found, head: bytes, summary: Summary) -> None:
         """Says of a file that no format knows what is to be said."""
