@@ -21,7 +21,7 @@ from agents_ledger.formats import formats
 from agents_ledger.ledger import evidence
 from agents_ledger.ledger.digest import digest
 from agents_ledger.model import zstd
-from tests.capture.folders import GOLDEN, ROOT, assert_sound, copy, counts, opened, rows, sync
+from tests.capture.folders import GOLDEN, ROOT, assert_sound, copy, counts, opened, rows, sync, write
 from tests.capture.hostile_lines import (
     BAD_LINES,
     START,
@@ -341,6 +341,74 @@ def test_odd_files_stop_nothing(make: Callable[[Path], None], tmp_path: Path, ex
         assert "reader-failed" not in found
         count = len(rows(ledger, "SELECT 1 FROM messages WHERE content LIKE 'oddly named %'"))
         assert count == (8 if make is named_oddly else 0)
+
+
+@pytest.mark.parametrize(("bad", "problems"), [(b"junk\n", 1), (b"\0" * 4096 + b"{", 1), (b"\0" * 4096, 0)])
+def test_a_rollout_with_a_bad_first_line_is_kept_and_the_rest_is_read(
+    bad: bytes, problems: int, tmp_path: Path
+) -> None:
+    (source,) = (GOLDEN / "codex/tools/source").rglob("rollout-*.jsonl")
+    path = tmp_path / "all" / source.name
+    write(path, bad + source.read_bytes())
+    with opened(tmp_path / "ledger.db") as ledger, opened(tmp_path / "whole.db") as whole:
+        assert sync(ledger, path).new == 1
+        sync(whole, source)
+        assert_sound(ledger)
+        said = "SELECT role, content FROM messages WHERE role <> 'system'"
+        assert rows(ledger, said) == rows(whole, said)
+        assert rows(ledger, "SELECT size_bytes FROM captures") == [{"size_bytes": path.stat().st_size}]
+        assert len(rows(ledger, "SELECT 1 FROM problems WHERE code = 'broken-line' AND place = 0")) == problems
+
+
+def cut(whole: bytes) -> bytes:
+    return whole[:-5]
+
+
+def only_begun(whole: bytes) -> bytes:
+    return whole[:4]
+
+
+def overwritten(whole: bytes) -> bytes:
+    return whole[:8] + b"\xff" * 40 + whole[48:]
+
+
+@pytest.mark.parametrize("damage", [cut, only_begun, overwritten], ids=lambda damage: damage.__name__)
+def test_a_broken_archive_of_a_rollout_is_kept_and_called_unreadable(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (source,) = (GOLDEN / "codex/packed/source").rglob("rollout-*.zst")
+    path = tmp_path / "all" / source.name
+    write(path, damage(source.read_bytes()))
+    with opened(tmp_path / "ledger.db") as ledger:
+        done = sync(ledger, path)
+        assert (done.new, done.unrecognised) == (1, [])
+        assert_sound(ledger)
+        assert rows(ledger, "SELECT size_bytes FROM captures") == [{"size_bytes": path.stat().st_size}]
+        assert rows(ledger, "SELECT code FROM problems WHERE code <> 'cut-line'") == [{"code": "unreadable"}]
+        assert sync(ledger, path).unchanged == 1
+
+
+def test_a_broken_archive_of_nobody_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "notes.zst"
+    path.write_bytes(overwritten(zstd.compress(bytes(range(256)) * 9)))
+    with opened(tmp_path / "ledger.db") as ledger:
+        done = sync(ledger, path)
+        assert (done.unreadable, done.unrecognised) == ([str(path)], [])
+        assert rows(ledger, "SELECT path, code FROM problems") == [{"path": str(path), "code": "unreadable"}]
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_what_sqlite_keeps_beside_a_database_is_no_file_of_its_own(end: str, tmp_path: Path) -> None:
+    folder = copy(GOLDEN / "cursor/new-composers/source", tmp_path / "all")
+    (folder / "other.db").write_bytes((folder / "User/globalStorage/state.vscdb").read_bytes()[:16])
+    with opened(tmp_path / "ledger.db") as ledger:
+        before = sync(ledger, folder)
+        (folder / f"other.db{end}").write_bytes(b"\x01" * 100)
+        (folder / f"letter{end}").write_text("Dear reader")
+        (folder / "letter").write_text("Dear reader")
+        after = sync(ledger, folder)
+        assert after.found == before.found + 2
+        assert {*after.unrecognised} - {*before.unrecognised} == {str(folder / "letter"), str(folder / f"letter{end}")}
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path, expected: Said) -> None:

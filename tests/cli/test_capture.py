@@ -119,6 +119,13 @@ def test_files_of_nobody_are_counted_and_named_if_asked(new: Ldg, tmp_path: Path
     assert len(new.json("sync", "--path", str(tmp_path / "some"))["unrecognised"]) == 7
 
 
+def test_files_of_agents_that_were_not_asked_for_are_not_called_unknown(home: Path, new: Ldg) -> None:
+    (home / "letter.txt").write_text("Dear reader")
+    done = new.json("sync", "--source", "codex", "--path", str(home))
+    assert list(done["sources"]) == ["codex"]
+    assert done["unrecognised"] == [str(home / "letter.txt")]
+
+
 def test_without_sessions_it_says_where_it_looked_or_takes_the_samples(
     new: Ldg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,14 @@ def test_a_header_longer_than_the_head_is_recognised() -> None:
     assert FORMAT.recognise("/x/y", head[: 1 << 16]) is not None
 
 
+@pytest.mark.parametrize("path", ROLLOUTS, ids=lambda path: f"{path.parts[-5]}/{path.name[-20:]}")
+@pytest.mark.parametrize("bad", [b"junk\n", b"\0" * 4096, b"\0" * 4096 + b"\n", b"[]\n{\n", b"\xff\n" * 10])
+def test_a_rollout_is_recognised_behind_broken_lines(bad: bytes, path: Path) -> None:
+    kind = FORMAT.recognise(str(path), (bad + unpacked(path))[: 1 << 16])
+    assert kind is not None
+    assert kind.name == "rollout"
+
+
 def test_files_of_others_are_not_claimed() -> None:
     places = [folder for folder in GOLDEN.iterdir() if folder.name != "codex"]
     for shelf in ("fixtures", "corpus"):

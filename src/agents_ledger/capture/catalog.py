@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agents_ledger.capture.details import Details
-from agents_ledger.capture.discover import walk
+from agents_ledger.capture.discover import is_gone, walk
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
@@ -129,7 +129,7 @@ def _missing(ledger: Ledger) -> dict[str, list[str]]:
     with ledger.database.read() as tx:
         for capture in (Capture(*row) for row in tx.each("current_captures")):
             path = capture.path.partition("#")[0] if capture.shape == "database" else capture.path
-            if not os.path.lexists(path):
+            if is_gone(path):
                 found.setdefault(capture.format, {})[path] = None
     return {name: sorted(paths) for name, paths in found.items()}
 
@@ -137,7 +137,8 @@ def _missing(ledger: Ledger) -> dict[str, list[str]]:
 def _place(form: Format, root: Root) -> Place:
     matches = re.compile(root.pattern).search
     start = len(root.path) + 1
-    sizes = [found.size_bytes for found in walk(root.path, form) if matches(found.path[start:].replace(os.sep, "/"))]
+    there = (found for found in walk(root.path, form) if not found.problem)
+    sizes = [found.size_bytes for found in there if matches(found.path[start:].replace(os.sep, "/"))]
     return Place(root.path, Path(root.path).is_dir(), len(sizes), sum(sizes))
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from errno import ELOOP, ENOENT, ENOTDIR
 
 from msgspec import Struct
 
@@ -11,6 +12,9 @@ from agents_ledger.model.captures import PACKED
 from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
+_NOTHING = (ENOENT, ENOTDIR, ELOOP)
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+_SQLITE = b"SQLite format 3\0"
 _SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 
 
@@ -22,6 +26,7 @@ class Found(Struct, frozen=True):
     modified_ns: int
     format: Format | None = None  # known by its place; otherwise every format is asked
     is_regular: bool = True
+    problem: str = ""  # why it can't be looked at, or (of a folder) looked into
 
     @property
     def name(self) -> str:
@@ -38,13 +43,13 @@ def in_places(formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
     seen: set[str] = set()
     for form in formats:
         for root in form.roots(machine):
-            if not os.path.isdir(root.path):  # noqa: PTH112 - one call; most agents are not on most machines
+            if is_gone(root.path):  # most agents are not on most machines
                 continue
             matches = re.compile(root.pattern).search
             start = len(root.path) + 1
             for found in walk(root.path, form):
                 path = found.path
-                if path not in seen and matches(path[start:].replace(os.sep, "/")):
+                if path not in seen and (found.problem or matches(path[start:].replace(os.sep, "/"))):
                     seen.add(path)
                     yield found
 
@@ -73,7 +78,8 @@ def walk(folder: str, form: Format | None) -> Iterator[Found]:
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+    except OSError as problem:
+        yield from _closed(folder, form, problem)
         return
     for entry in listed:
         try:
@@ -82,10 +88,39 @@ def walk(folder: str, form: Format | None) -> Iterator[Found]:
                     yield from walk(entry.path, form)
                 continue
             facts = entry.stat()
-        except OSError:
-            continue  # gone meanwhile, or a link to nothing
-        if not (stat.S_ISDIR(facts.st_mode)):
+        except OSError as problem:
+            yield from _closed(entry.path, form, problem)
+            continue
+        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(_BESIDE) and _is_of_database(entry.path))):
             yield Found(entry.path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+
+
+def _is_of_database(path: str) -> bool:
+    """Whether a file is a part of the database beside it, which is read with it."""
+    from agents_ledger.capture.files import SourceFile  # noqa: PLC0415 - only for databases
+
+    try:
+        with SourceFile(path.rpartition("-")[0]) as file:
+            return file.at(0, len(_SQLITE)) in (_SQLITE, b"")
+    except OSError:
+        return False
+
+
+def is_gone(path: str) -> bool:
+    """Whether there is nothing at a path; in a folder that can't be looked into there may be anything."""
+    try:
+        os.lstat(path)
+    except OSError as problem:
+        return problem.errno in _NOTHING
+    except ValueError:  # no path at all
+        return True
+    return False
+
+
+def _closed(path: str, form: Format | None, problem: OSError) -> Iterator[Found]:
+    """What is there and can't be looked at; nothing, if it went meanwhile or is a link to nothing."""
+    if problem.errno not in _NOTHING:
+        yield Found(path, 0, 0, form, is_regular=False, problem=problem.strerror or str(problem))
 
 
 def _found(path: str, form: Format | None) -> Iterator[Found]:
@@ -119,6 +154,20 @@ def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[For
 def is_packed(head: bytes) -> bool:
     """Whether a file is packed with zstd."""
     return head.startswith(PACKED)
+
+
+def is_broken(head: bytes) -> bool:
+    """Whether a file is packed, and not a word of it can be unpacked."""
+    from agents_ledger.model import zstd  # noqa: PLC0415 - few files are packed
+
+    if not is_packed(head):
+        return False
+    unpacker = zstd.ZstdDecompressor()
+    try:
+        is_empty = not unpacker.decompress(head, 1)
+    except zstd.ZstdError:
+        return True
+    return is_empty and not unpacker.eof and len(head) < HEAD_BYTES
 
 
 def _unpacked(head: bytes) -> bytes:

@@ -94,7 +94,7 @@ class Intake:
                 self._taking.taker.set_state(known.id, "gone")
             return False
         form = self._taking.formats[self._name]
-        if known is not None and (known.modified_ns, known.size_bytes) == (found.modified_ns, found.size_bytes):
+        if known is not None and known.state == "current" and _is_same(found, known):
             return False
         kind = self._kind(found, form, known)
         if kind is None:
@@ -116,3 +116,7 @@ class Intake:
 
     def _fresh(self) -> Taking:
         return Taking(self._ledger)
+
+
+def _is_same(found: Found, known: Capture) -> bool:
+    return (known.modified_ns, known.size_bytes) == (found.modified_ns, found.size_bytes)

@@ -67,7 +67,7 @@ class Taker:
         self.writer.add(PutBlock(capture_id, idx, block), len(block.packed))
 
     def set_state(self, capture_id: int, state: str) -> None:
-        """Says that a capture is gone, or replaced."""
+        """Says that a capture is gone, back again, or replaced."""
         self.writer.add(SetState(capture_id, state))
 
     # how
@@ -93,6 +93,7 @@ class Taker:
                 self.writer.add(Touch(known.id, file.modified_ns))
                 return None
             if fate == "same" and shape != "lines":
+                known.state = "current"
                 return Taken(known)  # it was kept, but not read yet
             if fate in ("same", "grown") and is_resumable:
                 known.format, known.kind, known.state, known.seen_at = form.name, kind, "current", now

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from agents_ledger.capture import turnstile
-from agents_ledger.capture.discover import Found, below, in_named, in_places, stamp
+from agents_ledger.capture import refusals, turnstile
+from agents_ledger.capture.discover import Found, below, in_named, in_places, is_gone, stamp
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.errors import BadInput
 from agents_ledger.formats import formats
@@ -29,6 +29,7 @@ class Sync:
         self.machine = machine
         self.formats = {form.name: form for form in formats()}
         self._known: dict[str, Capture] = {}
+        self._refused: set[str] = set()  # paths of what could not be captured
         self._taking: Taking | None = None
         self._is_alone = False
         self._has_doubts = False  # somebody was stopped before second thoughts
@@ -79,12 +80,14 @@ class Sync:
         seen: set[str] = set()
         changed = self._changed(places, seen, summary)
         gone = self._gone(seen, roots, chosen)
-        if changed or gone or self._has_doubts:
+        solved = self._solved(seen, changed)
+        if changed or gone or solved or self._has_doubts:
             with self._awake():
                 if self._learn_anew():  # others were faster
                     changed = self._still_changed(changed, summary)
                     gone = self._gone(seen, roots, chosen)
-                self._ready().take_all(changed, gone, chosen, summary, progress)
+                    solved = self._solved(seen, changed)
+                self._ready().take_all(changed, gone, chosen, summary, progress, solved)
                 self._reconsider()
         summary.sessions, summary.turns = self._counts() if changed else before
         summary.new_sessions, summary.new_turns = summary.sessions - before[0], summary.turns - before[1]
@@ -126,10 +129,13 @@ class Sync:
             if taken == self._taken:
                 return False
             found = [Capture(*row) for row in tx.rows("current_captures")]
+            refused = refusals.refused(tx)
             self._has_doubts = tx.value("fact", name=turnstile.IN_DOUBT) not in (None, "[]")
         self._taken = taken
         self._known.clear()
         self._known.update((capture.path, capture) for capture in found)
+        self._refused.clear()
+        self._refused.update(refused)
         if self._taking is not None:
             self._taking.writer.renumber()
         return True
@@ -139,7 +145,7 @@ class Sync:
         if self._taking is None:
             from agents_ledger.capture.taking import Taking  # noqa: PLC0415 - as above
 
-            self._taking = Taking(self.ledger, self._known)
+            self._taking = Taking(self.ledger, self._known, self._refused)
         return self._taking
 
     def _reconsider(self) -> None:
@@ -156,7 +162,7 @@ class Sync:
     def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
         changed: Changed = []
         for found in places:
-            summary.found += 1
+            summary.found += not found.problem
             seen.add(found.name)
             known = self._known.get(found.name)
             if known is not None and _is_unchanged(found, known):
@@ -182,12 +188,22 @@ class Sync:
             file = path.partition("#")[0] if capture.shape == "database" else path
             if roots and not any(file == root or file.startswith(f"{root}{os.sep}") for root in roots):
                 continue
-            if not os.path.lexists(file):
+            if is_gone(file):
                 gone.append(capture)
         return gone
 
+    def _solved(self, seen: set[str], changed: Changed) -> list[str]:
+        """What could not be captured once, and is captured, gone or (a folder) open by now."""
+        if not self._refused:
+            return []
+        to_do = {found.name for found, _ in changed}
+        left = sorted(self._refused - to_do)
+        return [path for path in left if path in seen or is_gone(path) or refusals.is_open(path)]
+
 
 def _is_unchanged(found: Found, known: Capture) -> bool:
+    if known.state == "gone":
+        return False  # it is back
     if known.shape == "database":
         return known.modified_ns == stamp(found)
     is_same = known.modified_ns == found.modified_ns and known.size_bytes == found.size_bytes

@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, is_broken, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.operations import PutProblem
 from agents_ledger.capture.reading import Piece
+from agents_ledger.capture.refusals import Dismiss
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.capture.writer import Writer, step_key
@@ -42,15 +43,18 @@ class Work(Struct):
 
 
 class Taking:
-    """Reads sources into a ledger; what it learns about them goes into `known`, by path."""
+    """Reads sources into a ledger; what it learns about them goes into `known`, by path, and `refused`."""
 
-    def __init__(self, ledger: Ledger, known: dict[str, Capture] | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, known: dict[str, Capture] | None = None, refused: set[str] | None = None
+    ) -> None:
         self.ledger = ledger
         self.formats = {form.name: form for form in formats()}
         self.writer = Writer(ledger)
         self.writer.renumber()
         self.taker = Taker(self.writer)
         self._known = {} if known is None else known
+        self._refused = set() if refused is None else refused  # paths of what could not be captured
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
@@ -62,9 +66,12 @@ class Taking:
         chosen: list[Format],
         summary: Summary,
         progress: Progress | None = None,
+        solved: Iterable[str] = (),
     ) -> None:
-        """Everything that is new in some files, then what waited for it; and that others are gone."""
+        """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
         self.fresh.clear()
+        for path in solved:
+            self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
         work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
         self._take_all(work, summary, progress)
@@ -83,8 +90,10 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
+        if found.name in self._refused:
+            self._dismiss(found.name)  # until it is refused again
         if not found.is_regular:
-            self._refuse(found.name, Problem("unreadable", "not a regular file"), summary)
+            self._refuse(found.name, Problem("unreadable", found.problem or "not a regular file"), summary)
             return None
         try:
             with SourceFile(found.path) as file:
@@ -102,16 +111,37 @@ class Taking:
             form = self.formats[known.format]
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
         if claim is None:
-            if len(summary.unrecognised) < _LISTED and found.size_bytes:
-                summary.unrecognised.append(found.name)
-                if found.format is not None:  # it lies where its agent keeps sessions
-                    self._note(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+            if not self._is_of_others(found, chosen, head):
+                self._leave(found, head, summary)
             return None
         return Work(found, *claim, known)
 
+    def _is_of_others(self, found: Found, chosen: list[Format], head: bytes) -> bool:
+        """Whether a format knows a file that was not asked for."""
+        others = [form for form in self.formats.values() if form not in chosen]
+        return found.format is None and recognise(found, others, head) is not None
+
+    def _leave(self, found: Found, head: bytes, summary: Summary) -> None:
+        """Says of a file that no format knows what is to be said."""
+        if is_broken(head):
+            self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
+        elif len(summary.unrecognised) < _LISTED and found.size_bytes:
+            summary.unrecognised.append(found.name)
+            if found.format is not None:  # it lies where its agent keeps sessions
+                self._hold(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+
     def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
         summary.unreadable.append(path)
+        self._hold(path, problem)
+
+    def _hold(self, path: str, problem: Problem) -> None:
+        """Notes why a source is not captured, for as long as it is so."""
+        self._refused.add(path)
         self._note(path, problem)
+
+    def _dismiss(self, path: str) -> None:
+        self._refused.discard(path)
+        self.writer.add(Dismiss(path))
 
     def _note(self, path: str, problem: Problem) -> None:
         self.writer.add(PutProblem(path, -1, problem, None, self.ledger.env.now()))
@@ -164,7 +194,8 @@ class Taking:
         if taken is not None:
             self._known[taken.capture.path] = taken.capture
         elif found.name in self._known:
-            self._known[found.name].modified_ns = found.modified_ns
+            known = self._known[found.name]
+            known.modified_ns, known.state = found.modified_ns, "current"
 
     def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
         if taken is None:
@@ -212,7 +243,7 @@ class Taking:
             stamps = found.stamps()
             for name in found.names():
                 place, now = f"{path}#{name}", stamps.get(name, [])
-                if now and self._stamps.get(place) == now and place in self._known:
+                if now and self._stamps.get(place) == now and self._is_current(place):
                     continue
                 taken = self._take_group(item, place, framed(found.rows(name)))
                 self._stamps[place] = now
@@ -235,14 +266,21 @@ class Taking:
             seen_at=self.ledger.env.now(),
             read_bytes=0,
         )
-        marker.modified_ns = modified_ns
+        marker.modified_ns, marker.state = modified_ns, "current"
         self._known[path] = marker
         self.taker.put(marker)
         return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
 
+    def _is_current(self, path: str) -> bool:
+        known = self._known.get(path)
+        return known is not None and known.state == "current"
+
     def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
         blocks = list(_blocks(frames))
         known = self._known.get(path)
+        if known is not None and known.state == "gone":  # it is back
+            known.state = "current"
+            self.taker.set_state(known.id, "current")
         taken = groups.keep(self.taker, path, item.format, item.kind.name, blocks, known, self.ledger.env.now())
         if taken is not None:
             capture = self._known[path] = taken.capture

@@ -99,7 +99,7 @@ def freshen(opened: Door, ledger: Ledger) -> Summary:
 def _first_round(opened: Door, worker: Sync, asked: Asked, *, or_samples: bool, verbose: bool) -> None:
     began = time.monotonic()
     done = _round(opened, worker, asked)
-    if or_samples and not done.found:
+    if or_samples and not done.found and not done.unreadable:
         asked.paths, asked.are_samples = (config.samples_folder(),), True
         done = _round(opened, worker, asked)
     duration_ms = round((time.monotonic() - began) * 1000)
@@ -127,7 +127,7 @@ def _print(
 ) -> None:
     if asked.are_samples:
         screen.line("There are no agents' sessions on this machine: these are the samples that come along.")
-    if not done.found:
+    if not done.found and not done.unreadable:
         _print_nothing(opened, screen, asked)
         return
     sessions = f"{plural(done.sessions, 'session')} ({number(done.new_sessions)} new)"

@@ -1,7 +1,7 @@
 """What Codex's files look like, wherever they are."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -18,6 +18,7 @@ _ENVELOPE = re.compile(
     rb'\s*"payload":\s*\{'
 )
 _NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
+_PACKED = ".zst"
 _LINES = 20
 _LINE_BYTES = 32_768
 
@@ -25,9 +26,14 @@ _LINE_BYTES = 32_768
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first lines; the name only makes us surer."""
     known = 8 if _NAME.search(path) else 0
+    if not head and known and path.endswith(_PACKED):
+        return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
     if found := _ENVELOPE.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
-    entries = list(_entries(head))
+    lines = head.split(b"\n", _LINES)[:_LINES]
+    if any(_ENVELOPE.match(line.lstrip(b"\0")) for line in lines):
+        return Kind("rollout", "lines", 70 + known)  # behind something else: a rollout may begin with broken lines
+    entries = list(_entries(lines))
     return _by_entries(entries, known) if entries else None
 
 
@@ -39,7 +45,7 @@ def _by_entries(entries: list[dict[str, object]], known: int) -> Kind | None:
         return Kind("rollout", "lines", 80 + known)
     if _is_bare(entries):
         return Kind("rollout", "lines", 75 + known)
-    if known and kind in TYPES and "payload" not in first:
+    if known and (kind in TYPES or "record_type" in first) and "payload" not in first:
         return Kind("rollout", "lines", 60)
     if set(first) == {"id", "thread_name", "updated_at"}:
         return Kind("index", "lines", 80, order=90)
@@ -57,17 +63,14 @@ def _is_bare(entries: list[dict[str, object]]) -> bool:
     return all("record_type" in entry or entry.get("type") in tuple(TYPES) for entry in rest)
 
 
-def _entries(head: bytes) -> Iterator[dict[str, object]]:
-    """The objects of the first lines, up to the first line that is none."""
-    for line in head.split(b"\n", _LINES)[:_LINES]:
-        if not line.strip():
-            continue
+def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
+    """The objects of the first lines; whatever else stands there is passed over."""
+    for line in lines:
         if len(line) > _LINE_BYTES:
-            return
+            continue
         try:
             value = msgspec.json.decode(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
-            return
-        if not isinstance(value, dict):
-            return
-        yield value
+            continue
+        if isinstance(value, dict):
+            yield value

@@ -190,6 +190,16 @@ ON CONFLICT (path, place, code, detail) DO NOTHING;
 -- What was wrong with a source and is no longer so.
 DELETE FROM problems WHERE path = :path AND code = :code;
 
+-- name: refused_paths
+-- Sources that could not be captured.
+SELECT DISTINCT path FROM problems
+WHERE place = -1 AND capture_id IS NULL AND code IN ('unreadable', 'not-recognised');
+
+-- name: drop_refusals
+-- Why a source could not be captured, and is no longer so.
+DELETE FROM problems
+WHERE path = :path AND place = -1 AND capture_id IS NULL AND code IN ('unreadable', 'not-recognised');
+
 -- name: problem_list
 -- What was wrong, in the order of paths, after one of them.
 SELECT path, place, code, detail, capture_id, seen_at FROM problems
