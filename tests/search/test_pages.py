@@ -69,7 +69,7 @@ def test_of_a_session_that_is_asked_for_more_turns_are_shown(crowd: Ledger) -> N
     for query in ("session:session-0", "walrus session:session-0"):
         (group,) = crowd.search(query).groups
         assert (len(group.hits), group.more, group.is_least) == (TURNS, 0, False)
-    found = crowd.search("walrus session:session-*", limit=50)  # all that were known as such, and more than are ranked otherwise
+    found = crowd.search("walrus session:session-*", limit=50)  # all that were known as such, and more than are ranked
     assert (
         sum(len(group.hits) + group.more for group in crowd.search("walrus session:*", limit=50).groups)
         == SESSIONS * TURNS
