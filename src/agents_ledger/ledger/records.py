@@ -133,11 +133,24 @@ def said_digest(record: Record) -> bytes:
     turn, compaction = record.turn, record.compaction
     facts: list[object] = [
         [turn.turn_type, turn.status],
-        [[row.role, row.content, row.thinking, row.blocks_json] for row in record.messages],
-        [[row.tool_name, row.params_json, row.result_json, row.error, row.status] for row in record.calls],
+        [[row.role, row.content, row.thinking, _tight(row.blocks_json)] for row in record.messages],
+        [
+            [row.tool_name, _tight(row.params_json), _tight(row.result_json), row.error, row.status]
+            for row in record.calls
+        ],
         None if compaction is None else compaction.summary,
     ]
     return sha256(canon(facts)).digest()
+
+
+def _tight(text: str | None) -> str | None:
+    """JSON without the spaces between its values: a program that copies a session may set them otherwise."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.format(text, indent=-1)
+    except (msgspec.DecodeError, RecursionError):
+        return text
 
 
 def _ids(turns: Sequence[TurnRow]) -> str:
