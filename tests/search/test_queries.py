@@ -42,7 +42,6 @@ def test_no_term_is_empty(text: str) -> None:
         ("--force -> ... ?", [Term("--force"), Term("->")]),
         ("**bold**", [Term("bold", is_prefix=True)]),
         ("   ", []),
-        ("since:= role:=", [Term("since:=", is_quoted=True), Term("role:=", is_quoted=True)]),
     ],
 )
 def test_what_people_type_means_what_they_expect(text: str, terms: list[Term]) -> None:

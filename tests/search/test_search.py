@@ -1,7 +1,5 @@
 """Search on both engines: what is found, in which order, and that nothing that people type makes it fail."""
 
-import re
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -169,42 +167,9 @@ HOSTILE = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=10).
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=HOSTILE)
-def test_no_text_makes_search_fail_but_for_a_role_or_a_time_that_is_none(talks: Ledger, query: str) -> None:
-    try:
-        hits = talks.search(query).hits
-    except BadInput as refused:
-        assert re.search("is no role: write|is not a time: write", str(refused))  # noqa: PT017 - most are not refused
-        assert re.search("role:|since:|until:", query, re.IGNORECASE)
-        return
-    for hit in hits:
+def test_no_text_makes_search_fail(talks: Ledger, query: str) -> None:
+    for hit in talks.search(query).hits:
         assert all(0 <= start < end <= len(hit.snippet.text) for start, end in hit.snippet.marks)
-
-
-@pytest.mark.parametrize(
-    ("query", "allowed"),
-    [
-        ("since:2026-13-40 zebra", "2026-11-15"),
-        ('since:"last week" zebra', "2d ago"),
-        ("until:Tomorrow zebra", "2026-11"),
-        ("role:asistant zebra", "role:assistant"),
-        ("-role:usr", "role:user"),
-    ],
-)
-def test_what_was_meant_as_a_time_or_a_role_and_is_none_is_refused(talks: Ledger, query: str, allowed: str) -> None:
-    with pytest.raises(BadInput, match=allowed):
-        talks.search(query)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("foo:bar", "C++", "http://x", "https://example.org/?since=3", "std::vector", "a:b:c", "12:30", "x since: y"),
-        *("since:=", "since:x", "until:{", "since:$day", "role:=", "role:'", "role::user", "role:", "-since:2d"),
-        *('"role:asistant"', '"since:2026-13-40"', "role:User", "ROLE:ai", "role:tools", "since:7d", "until:yesterday"),
-    ],
-)
-def test_what_people_type_is_not_refused(talks: Ledger, query: str) -> None:
-    talks.search(query)
 
 
 @pytest.mark.parametrize(

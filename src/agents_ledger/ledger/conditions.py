@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.errors import BadInput
 from agents_ledger.ledger import sessions
 from agents_ledger.model.filters import EVERYTHING, Filters, pattern
 from agents_ledger.model.queries import Query, Term
@@ -18,8 +17,7 @@ _MOST_SESSIONS = 1000
 _MOST_TURNS = 100_000
 _MOST_PATHS = 2000
 _NOBODY = ["\x1f"]  # a list that nothing is in
-_ROLES = ("user", "assistant", "system", "tool")
-_ALIASES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
+_ROLES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -83,13 +81,7 @@ def _folder(value: str) -> str:
 
 
 def _role(value: str) -> str:
-    role = _ALIASES.get(value.lower(), value.lower())
-    if role not in _ROLES:
-        raise BadInput(
-            f"{value[:60]!r} is no role: write role:user, role:assistant, role:system or role:tool; "
-            f"the words themselves are found in quotation marks, as a phrase"
-        )
-    return role
+    return _ROLES.get(value.lower(), value.lower())
 
 
 def _labels(tx: Tx, values: Iterable[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """What people type to find something, as a value: words, "phrases", begin*, -without, key:value.
 
-Every text is a query: what looks like syntax and is none is just words. What was meant as a time or a role and is none
-stays a condition: whoever asks for it says what is allowed.
+Every text is a query: what looks like syntax and is none is just words.
 """
 
 import re
@@ -9,18 +8,13 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from agents_ledger.errors import BadInput
 from agents_ledger.model.texts import readable
+from agents_ledger.model.times import parse_end
 from agents_ledger.model.tokens import is_special, is_unspaced, tokens
 
 KEYS = ("role", "tool", "file", "origin", "project", "model", "session", "since", "until")
 _TIMES = ("since", "until")
-# how times begin, also those that are none (a text: few queries have one)
-_TIME = (
-    r"\d|(?:now|noon|midnight|today|yesterday|tomorrow|last|next|this|past|(?:second|minute|hour|day|week|month|year)s?"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun"
-    r"|january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\b"
-)
 _MOST = 4096  # characters that are looked at
 _MOST_TERMS = 64
 # -key:"value", "phrase", word; a quotation mark that is not closed ends with the text. A minus that another sign
@@ -151,18 +145,20 @@ def _read(found: re.Match[str]) -> Term | Condition | None:
 
 
 def _condition(key: str, value: str, is_excluded: bool) -> Condition | Term | None:
-    """What is asked of a key; a time or a role that was not even meant as one is just words."""
+    """What is asked of a key; a time that is none is just words."""
     if not value:
         return None
-    is_time, is_role = key in _TIMES, key == "role"
-    if (is_time and (is_excluded or not _is_meant_as_time(value))) or (is_role and not value[0].isalpha()):
+    if key in _TIMES and (is_excluded or not _is_time(value)):
         return _phrase(f"{key}:{value}", is_prefix=False, is_excluded=is_excluded)
     return Condition(key, value, is_excluded)
 
 
-def _is_meant_as_time(value: str) -> bool:
-    """Whether it begins as times do, with a digit or with a word about time; `since:=` does not."""
-    return re.match(_TIME, value, re.IGNORECASE) is not None
+def _is_time(value: str) -> bool:
+    try:
+        parse_end(value, 0)
+    except BadInput:
+        return False
+    return True
 
 
 def _phrase(text: str, *, is_prefix: bool, is_excluded: bool) -> Term | None:
