@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents_ledger.capture import writer
+from agents_ledger.capture import taking, writer
 from tests.capture.folders import opened, rows, said_by, sync, write
 from tests.capture.told import SESSION, answer, text, user
 
@@ -46,3 +46,18 @@ def test_compactions_of_one_batch_reach_as_far_as_those_of_many(
         assert rows(at_once, _MARKED) == rows(slowly, _MARKED)
         found = rows(at_once, _REACH)
     assert [row["turns_summarized"] for row in found] == [1, 3, 4]
+
+
+def test_after_much_was_taken_a_search_looks_into_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [json.dumps(line).encode() + b"\n" for line in _compacted_thrice()]
+    source = tmp_path / "projects" / f"{SESSION}.jsonl"
+    write(source, b"".join(lines), 1)
+    monkeypatch.setattr(writer, "BATCH_BYTES", 1)
+    counted: dict[str, int] = {}
+    for name, much in (("usual", 1 << 40), ("much", 1)):
+        monkeypatch.setattr(taking, "_MUCH", much)
+        with closing(opened(tmp_path / f"{name}.db")) as ledger:
+            sync(ledger, source)
+            counted[name] = len(rows(ledger, "SELECT DISTINCT segid FROM search_idx"))
+            assert [len(group.hits) + group.more for group in ledger.search("answer").groups] == [6]
+    assert counted["usual"] > counted["much"] == 1

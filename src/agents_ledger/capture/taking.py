@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -19,9 +20,9 @@ from agents_ledger.capture.reading import Piece
 from agents_ledger.capture.refusals import Dismiss
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
-from agents_ledger.capture.writer import Writer, step_key
+from agents_ledger.capture.writer import BATCH_BYTES, Writer, step_key
 from agents_ledger.formats import formats
-from agents_ledger.ledger import Ledger, evidence
+from agents_ledger.ledger import Ledger, evidence, runs
 from agents_ledger.ledger.evidence import BLOCK_BYTES
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Format, Kind
@@ -31,6 +32,7 @@ from agents_ledger.store import Tx
 
 _ROUNDS = 20  # of reading sources again that waited for others
 _LISTED = 1000  # files that no format knows
+_MUCH = 8 * BATCH_BYTES  # new bytes
 
 
 class Work(Struct):
@@ -50,6 +52,7 @@ class Taking:
     ) -> None:
         self.ledger = ledger
         self.formats = {form.name: form for form in formats()}
+        runs.tend(ledger.database)
         self.writer = Writer(ledger)
         self.writer.renumber()
         self.taker = Taker(self.writer)
@@ -74,7 +77,10 @@ class Taking:
             self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
         work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
-        self._take_all(work, summary, progress)
+        is_much = sum(map(_new_bytes, work)) >= _MUCH
+        with runs.merged_at_the_end(self.ledger.database) if is_much else nullcontext():
+            self._take_all(work, summary, progress)
+            self.writer.flush()
         for capture in gone:
             summary.gone += 1
             capture.state = "gone"
@@ -342,6 +348,11 @@ class Taking:
             if where and where[0][0] != capture.id:
                 return True
         return False
+
+
+def _new_bytes(item: Work) -> int:
+    """About how much of a source was not here the last time."""
+    return max(0, item.found.size_bytes - (item.known.size_bytes if item.known else 0))
 
 
 def _bundle_of(item: Work) -> str:

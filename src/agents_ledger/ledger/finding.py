@@ -6,7 +6,8 @@ first window that has a hit of it: what older windows have of it is not counted,
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from agents_ledger.ledger.newest import SCANNED, newest
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.hits import Found, Group
 from agents_ledger.model.queries import Query, parse
-from agents_ledger.model.ranking import Newness, Ranked, by_turn, fused
+from agents_ledger.model.ranking import Key, Newness, Ranked, by_turn, fused, raised, told
 from agents_ledger.store import Database, Tx
 from agents_ledger.store.matching import all_of, noted_words, plain_words
 
@@ -53,9 +54,9 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Turns that were ranked together, the highest number among them, and where the next window begins."""
+    """Turns that were ranked together, the best first; the highest number there, and where the next window begins."""
 
-    ranked: Sequence[Ranked]
+    ranked: Iterable[Ranked]
     top: int
     below: int | None = None
     is_cut: bool = False  # more matches than are ranked
@@ -125,9 +126,10 @@ def _windows(
         return
     window = _first_window(database, tx, query, conditions, newness, top)
     yield msgspec.structs.replace(window, ranked=fused((1.0, window.ranked), (_MEANT, near))) if near else window
-    while window.below is not None:
-        window = _by_words(database, tx, query, conditions, newness, window.below)
-        yield window
+    below = window.below
+    while below is not None:
+        keys, highest, below = _by_words(database, tx, query, conditions, newness, below)
+        yield Window(told(keys), highest, below)
 
 
 def is_behind(database: Database) -> bool:
@@ -138,28 +140,31 @@ def is_behind(database: Database) -> bool:
 
 def _first_window(database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int) -> Window:
     """The first window, with the turns that are found otherwise: by notes, or with a part of the words."""
-    window = _by_words(database, tx, query, conditions, newness, top)
-    ranked, is_cut = window.ranked, False
-    if not conditions.of_parts:
-        noted, is_cut = _noted(database, tx, query, conditions)
-        ranked = fused((1.0, ranked), (_NOTED, noted)) if noted else ranked
-    if (not ranked and window.below is None) or _is_question(query):
+    keys, highest, below = _by_words(database, tx, query, conditions, newness, top)
+    noted, is_cut = ([], False) if conditions.of_parts else _noted(database, tx, query, conditions)
+    ranked = raised(keys, noted, _NOTED) if noted else told(keys)
+    if not (keys or noted or below is not None) or _is_question(query):
         # a long output that happens to have all words of a question is not the best answer to it
         loose = loosely.matches(database, tx, query, conditions, newness)
         known = {each.turn_id for each in loose}
-        ranked = [*loose, *(each for each in ranked if each.turn_id not in known)]
+        ranked = chain(loose, (each for each in ranked if each.turn_id not in known))
         is_cut = is_cut or len(loose) == loosely.MOST_TURNS
-    return Window(ranked, window.top, window.below, is_cut)
+    return Window(ranked, highest, below, is_cut)
 
 
-def _by_words(database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int) -> Window:
-    """The turns of the newest messages and calls up to a number that have all words, the best first."""
+def _by_words(
+    database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int
+) -> tuple[list[Key], int, int | None]:
+    """The turns of the newest messages and calls up to a number that have all words, the best first.
+
+    With the highest number among them, and where the next window begins.
+    """
     rows, is_matched = _matches(database, tx, query, conditions, top)
-    ranked = by_turn(without.left(database, tx, query, rows, is_matched=is_matched), newness)
-    column = -1 if query.is_special else 0
-    numbers = [row[column] for row in rows]
-    below = min(numbers) - 1 if is_matched and len(rows) == _most(query) else None
-    return Window(ranked, max(numbers, default=0), below)
+    keys = by_turn(without.left(database, tx, query, rows, is_matched=is_matched), newness)
+    if not (rows and is_matched):
+        return keys, 0, None
+    column = -1 if query.is_special else 0  # by which they came, the highest first
+    return keys, rows[0][column], rows[-1][column] - 1 if len(rows) == _most(query) else None
 
 
 def _matches(

@@ -1,6 +1,7 @@
 """Hits as they are shown: grouped by session, each with the piece of text that made it one."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -55,7 +56,7 @@ class _Texts(msgspec.Struct, frozen=True):
 
 
 def by_session(
-    tx: Tx, ranked: Sequence[Ranked], seen: Collection[str] = (), enough: int | None = None
+    tx: Tx, ranked: Iterable[Ranked], seen: Collection[str] = (), enough: int | None = None
 ) -> tuple[Members, bool]:
     """Hits by the session in which they were written, in the order of the best of each; and whether that is all.
 
@@ -63,16 +64,17 @@ def by_session(
     disk, and of a word in hundreds of turns a page shows thirty.
     """
     members: Members = {}
-    at, step = 0, len(ranked) if enough is None else max(enough * _EACH, _LEAST)
-    while at < len(ranked) and (enough is None or len(members.keys() - seen) <= enough):
-        piece = ranked[at : at + step]
+    left, step = iter(ranked), None if enough is None else max(enough + enough // 4, _LEAST)
+    while enough is None or len(members.keys() - seen) <= enough:
+        piece = list(islice(left, step))
+        if not piece:
+            return members, True
         facts = facts_of(tx, [hit.turn_id for hit in piece])
         for hit in piece:
             about = facts.get(hit.turn_id)
             if about is not None:
                 members.setdefault(about.session or about.root_id, []).append((hit, about))
-        at += len(piece)
-    return members, at >= len(ranked)
+    return members, next(left, None) is None
 
 
 def groups_of(
@@ -219,8 +221,9 @@ def _noted(tx: Tx, hits: list[tuple[Ranked, Facts]], homes: dict[str | None, Hom
 
 
 def _cut_json(text: str, marker: Marker) -> Snippet | None:
-    """The best piece of a JSON text; of a long one near the first place that may match."""
-    at = marker.first(fold(text))
+    """The best piece of a JSON text; of a long one near a place that may match."""
+    at = marker.first(text) if len(text) > _LONG else -1  # as it was typed: small letters are not made of all of it
+    at = marker.first(fold(text)) if at < 0 else at
     if at < 0 and marker.is_of_words:
         return None  # whatever is escaped beside them, words stand there as they are
     # where only one word is looked for, its next few places are as good as all of them

@@ -1,7 +1,7 @@
 """Ranking: what comes first among turns that match."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,11 @@ class Ranked(Struct, frozen=True, gc=False):
     is_partial: bool = False
 
 
+Key = tuple[
+    float, str, int | None
+]  # less its score, a turn, its part: sorted, the best is first; of equals, the oldest
+
+
 class Newness:
     """How much more new turns count, at a moment."""
 
@@ -40,8 +45,8 @@ class Newness:
         return self.factors[turn_id[:_COARSE]]
 
 
-def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Ranked]:
-    """Turns out of (number, turn, score) of their parts, the best first."""
+def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Key]:
+    """Turns out of (number, turn, score) of their parts, the best first. Of hundreds a page shows a few: see `told`."""
     best: dict[str, tuple[Any, ...]] = {}  # the rows themselves: nothing is made for a part that does not count
     again: dict[str, int] = {}
     for row in rows:
@@ -55,15 +60,38 @@ def by_turn(rows: Iterable[tuple[Any, ...]], newness: Newness) -> list[Ranked]:
                 best[turn_id] = row
     more = {turn_id: 1 + _AGAIN * min(times, _MOST_AGAIN) for turn_id, times in again.items()}
     factors = newness.factors
-    # with the sign of a key: the best first; of equals, the oldest
-    ordered = [
+    ordered: list[Key] = [
         (-row[2] * more.get(turn_id, 1) * factors[turn_id[:_COARSE]], turn_id, row[0]) for turn_id, row in best.items()
     ]
     ordered.sort()
-    return [Ranked(turn_id, number, -score) for score, turn_id, number in ordered]
+    return ordered
 
 
-def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
+def told(keys: Iterable[Key]) -> Iterator[Ranked]:
+    """Turns by their keys, one after the other."""
+    return (Ranked(turn_id, number, -score) for score, turn_id, number in keys)
+
+
+def raised(keys: Sequence[Key], few: Sequence[Ranked], weight: float) -> Iterator[Ranked]:
+    """What `fused` makes of many turns by their keys, with the weight 1, and few others; one after the other."""
+    kept = {each.turn_id: each for each in few}
+    scores = {turn_id: -weight / rank for rank, turn_id in enumerate(kept, _RRF + 1)}
+    for rank, (_, turn_id, number) in enumerate(keys, _RRF + 1):
+        if turn_id in kept:
+            kept[turn_id] = Ranked(turn_id, number, 0.0)
+            scores[turn_id] -= 1.0 / rank
+    ahead = sorted(((score, turn_id) for turn_id, score in scores.items()), reverse=True)
+    for rank, (_, turn_id, number) in enumerate(keys, _RRF + 1):
+        if turn_id not in kept:
+            score = -1.0 / rank
+            while ahead and ahead[-1] < (score, turn_id):
+                yield _scored(kept, *ahead.pop())
+            yield Ranked(turn_id, number, -score)
+    while ahead:
+        yield _scored(kept, *ahead.pop())
+
+
+def fused(*lists: tuple[float, Iterable[Ranked]]) -> list[Ranked]:
     """One list out of several with their weights, by reciprocal ranks: scores of different kinds can't be compared."""
     scores: dict[str, float] = {}
     kept: dict[str, Ranked] = {}
@@ -74,11 +102,13 @@ def fused(*lists: tuple[float, Sequence[Ranked]]) -> list[Ranked]:
                 scores[turn_id] -= weight / rank
             else:
                 scores[turn_id], kept[turn_id] = -weight / rank, each
-    ordered = [(score, turn_id, kept[turn_id]) for turn_id, score in scores.items()]
-    ordered.sort()
-    return [
-        Ranked(turn_id, each.number, -score, each.place, each.said, each.is_partial) for score, turn_id, each in ordered
-    ]
+    ordered = sorted((score, turn_id) for turn_id, score in scores.items())
+    return [_scored(kept, score, turn_id) for score, turn_id in ordered]
+
+
+def _scored(kept: dict[str, Ranked], score: float, turn_id: str) -> Ranked:
+    each = kept[turn_id]
+    return Ranked(turn_id, each.number, -score, each.place, each.said, each.is_partial)
 
 
 class _Factors(dict[str, float]):

@@ -5,7 +5,7 @@ SELECT f.n, coalesce(m.turn_id, c.turn_id), f.score
 FROM (SELECT n, ts_rank('{0.15, 0.3, 0.5, 1}', words, q.q, 1) AS score
     FROM search, to_tsquery('simple', :words) AS q(q)
     WHERE words @@ q.q AND n <= :top AND :is_word IN (0, 1) ORDER BY n DESC LIMIT :most) f
-LEFT JOIN messages m ON m.n = f.n LEFT JOIN tool_calls c ON c.n = f.n;
+LEFT JOIN messages m ON m.n = f.n LEFT JOIN tool_calls c ON c.n = f.n ORDER BY f.n DESC;
 
 -- name: found_parts_where
 -- The same under conditions.

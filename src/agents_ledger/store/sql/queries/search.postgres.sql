@@ -34,3 +34,16 @@ DELETE FROM search WHERE n IN (SELECT n FROM messages WHERE id IN_LIST(:messages
 INSERT INTO search (n, words)
 SELECT s.n, {weighted} FROM search_texts s WHERE s.n IN (
     SELECT n FROM messages WHERE id IN_LIST(:messages) UNION ALL SELECT n FROM tool_calls WHERE id IN_LIST(:calls));
+
+-- name: set_runs
+-- (PostgreSQL's index has no runs: there is nothing to set, and nothing to merge.)
+SELECT CAST(:setting AS TEXT), CAST(:value AS INTEGER);
+
+-- name: run_setting
+SELECT NULL WHERE CAST(:setting AS TEXT) IS NULL;
+
+-- name: merge_runs
+SELECT CAST(:pages AS INTEGER);
+
+-- name: run_structure
+SELECT NULL;

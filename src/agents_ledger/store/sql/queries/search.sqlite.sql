@@ -35,3 +35,18 @@ WHERE m.id IN_LIST(:messages)
 UNION ALL
 SELECT s.n, s.content, s.thinking, s.params, s.result FROM tool_calls c JOIN search_texts s ON s.n = c.n
 WHERE c.id IN_LIST(:calls);
+
+-- name: set_runs
+-- How runs of the search index are merged (FTS5's automerge, crisismerge).
+INSERT INTO search (search, rank) VALUES (:setting, :value);
+
+-- name: run_setting
+SELECT v FROM search_config WHERE k = :setting;
+
+-- name: merge_runs
+-- Merges runs, and writes about so many pages; a number below 0 begins to merge all of them.
+INSERT INTO search (search, rank) VALUES ('merge', :pages);
+
+-- name: run_structure
+-- What runs there are, in FTS5's own words: it is another text after each merging.
+SELECT block FROM search_data WHERE id = 10;
