@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import agents_ledger
 from agents_ledger.cli.main import cli
 from agents_ledger.config import ledger_url
 from tests.cli.conftest import Ldg
@@ -91,6 +92,22 @@ def test_importing_the_command_loads_nothing_heavy() -> None:
         "{heavy!r}", "{'msgspec', 'apsw', 'rich', 'pathlib', 'psycopg', 'json', 'agents_ledger.ledger'}"
     )
     assert _python(code).stdout.split() == []
+
+
+def test_a_sync_that_finds_nothing_new_loads_nothing_that_writes(tmp_path: Path) -> None:
+    heavy = {
+        "agents_ledger.ledger.bulk",
+        "agents_ledger.capture.taking",
+        "hashlib",
+        "backports.zstd",
+        "rich",
+        "pathlib",
+    }
+    source = Path(agents_ledger.__file__).parent / "samples" / "claude-code"
+    args = f"sys.argv[1:] = ['--db', '{tmp_path}/ledger.db', 'sync', '--path', '{source}']"
+    code = f"import sys; {args}\ntry: {_MAIN}\nfinally: print('loaded:', *(set(sys.modules) & {heavy}))"
+    assert len(_python(code).stdout.splitlines()[-1].split()) > 1
+    assert _python(code).stdout.splitlines()[-1].split() == ["loaded:"]
 
 
 def test_help_lists_every_command_without_loading_one() -> None:

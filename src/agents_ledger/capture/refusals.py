@@ -1,11 +1,14 @@
 """Sources that could not be captured: which ones, and that it is no longer so."""
 
 import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents_ledger.ledger.bulk import Batch
 from agents_ledger.store import Tx
+
+if TYPE_CHECKING:  # what writes takes 10 ms to load, and a sync mostly finds nothing to write
+    from agents_ledger.ledger.bulk import Batch
 
 
 class Dismiss(Struct, frozen=True):
@@ -13,7 +16,7 @@ class Dismiss(Struct, frozen=True):
 
     path: str
 
-    def __call__(self, tx: Batch) -> None:
+    def __call__(self, tx: "Batch") -> None:
         """Writes it."""
         tx.beside.run("drop_refusals", path=self.path)
 
