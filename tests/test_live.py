@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from agents_ledger import CodeBlock, Env, File, Ledger, Lint, Message, Turn, Usage
-from agents_ledger.errors import HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
+from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 from tests.crash.processes import outcome_of
@@ -310,4 +310,31 @@ def test_an_answer_ends_the_turn_in_one_step(ledger: Ledger) -> None:
         open_call.answer("Too early.")
     assert [row.content for row in ledger.get(open_call.id).messages] == ["And?"]
     open_call.fail("gave up")
+    assert ledger.verify().is_good
+
+
+def test_after_a_step_that_was_refused_the_next_one_has_its_number(ledger: Ledger) -> None:
+    turn = ledger.turn("main", "Look")
+    turn.call("Read", {"path": "a"}).complete("one")
+    with pytest.raises(BadInput):
+        turn.message(Message("nobody", "?"))
+    with pytest.raises(BadInput):
+        turn.call("Read", object())
+    turn.call("Read", {"path": "b"}).complete("two")
+    turn.reply("Both.")
+    turn.complete()
+    kept = ledger.get(turn.id)
+    assert [row.sequence for row in kept.messages] == [0, 1]
+    assert [row.sequence for row in kept.calls] == [0, 1]
+    assert ledger.verify().is_good
+
+
+def test_what_hangs_on_the_first_message_is_sealed_with_a_turn_that_is_plain_otherwise(ledger: Ledger) -> None:
+    with ledger.turn("main", Message("user", "See", files=(File("/a.py", "attached"),))) as turn:
+        turn.reply("Seen.")
+    with ledger.turn("main", "And\0this") as odd:
+        odd.stream("Strange\ud800")
+        odd.stream(" words")
+    assert [row.file_path for row in ledger.get(turn.id).files] == ["/a.py"]
+    assert len(ledger.get(odd.id).originals) == 2
     assert ledger.verify().is_good

@@ -144,8 +144,8 @@ MUTANTS = [
     Mutant(
         "a lost lease goes unnoticed",
         "ledger/live.py",
-        'tx.first("held_turn", turn_id=self.id, token=self._held.token)\n',
-        'tx.first("held_turn", turn_id=self.id, token=self._held.token) or (90, 90)\n',
+        "        if held is not None:\n            return Next(*held) if known is None else known\n",
+        "        return Next(*held or (90, 90)) if known is None else known\n",
     ),
     Mutant(
         "the same id with other content is taken for the same turn",

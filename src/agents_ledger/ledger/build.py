@@ -56,6 +56,11 @@ class Builder:
         self.originals: list[OriginalRow] = []
         self.usages: list[UsageRow] = []
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but messages and calls."""
+        return not (self.files or self.lints or self.codeblocks or self.originals or self.usages)
+
     def message(self, message: entries.Message, sequence: int, now: int) -> MessageRow:
         """A row of `messages`, with its files, lints and code blocks."""
         if message.role not in _ROLES:

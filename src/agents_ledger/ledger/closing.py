@@ -1,13 +1,25 @@
 """The end of a live turn: completed, failed, or left behind by a writer that died."""
 
+from copy import copy
+
+from msgspec import Struct
+
 from agents_ledger.ledger import append, lease, moves, notes, sessions
 from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
-from agents_ledger.ledger.records import read_record
+from agents_ledger.ledger.records import complete, read_record, spoken
 from agents_ledger.model.entries import Usage
-from agents_ledger.model.rows import LeaseRow, OriginalRow, Record
+from agents_ledger.model.rows import LeaseRow, OriginalRow, Record, TurnRow
 from agents_ledger.model.texts import readable
 from agents_ledger.store import Tx
+
+
+class Begun(Struct, frozen=True):
+    """A live turn as its own writer knows it: nobody else changes it, and its parent is sealed."""
+
+    row: TurnRow  # as it was at the beginning
+    place: Place
+    is_plain: bool  # nothing but messages and calls hangs on it
 
 
 def finish(
@@ -19,22 +31,18 @@ def finish(
     usage: Usage,
     permissions_used: str | None = None,
     reason: str = "advance",
-    place: Place | None = None,
+    begun: Begun | None = None,
 ) -> bool:
-    """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch).
-
-    Its `place` is what it was at the beginning: the turn does not move, and its parent is sealed.
-    """
+    """Seals a live turn and moves its session; False if the session had moved on (the turn is a branch)."""
     now = env.now()
     if status == "failed":
         for (spawned,) in tx.rows("abandon_calls", turn_id=held.turn_id, completed_at=now):
             if spawned is not None:
                 sessions.set_task_status(tx, env, spawned, "failed")
-    record = read_record(tx, held.turn_id)
+    record = read_record(tx, held.turn_id) if begun is None else _as_it_is(tx, begun)
     if permissions_used is not None:
         record.turn.permissions_used = permissions_used
-    if place is None:
-        place = append.place_of(tx, record.turn)
+    place = append.place_of(tx, record.turn) if begun is None else begun.place
     close(record, status, None if error is None else _keep_error(tx, record, error), usage, now)
     settle(record, place)
     seq = append.seal_live(tx, env, record, place.parent_hash)
@@ -42,6 +50,12 @@ def finish(
     tx.run("drop_lease", turn_id=held.turn_id)
     moved = moves.advance(tx, held.session_label, record.turn.parent_turn_id, held.turn_id, reason, now, seq + 1)
     return moved is not None
+
+
+def _as_it_is(tx: Tx, begun: Begun) -> Record:
+    """A live turn with what hangs on it: links of its calls to subagents may come from anybody."""
+    turn = copy(begun.row)
+    return spoken(tx, [turn])[0] if begun.is_plain else complete(tx, turn)
 
 
 def recover(tx: Tx, env: Env) -> list[str]:

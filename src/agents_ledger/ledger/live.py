@@ -13,7 +13,7 @@ from agents_ledger.ledger.draft import Draft
 from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
-from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow
+from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, TurnRow
 from agents_ledger.model.texts import integer, json_text
 from agents_ledger.store import Tx
 
@@ -55,10 +55,13 @@ class LiveTurn:
         self._draft: Draft | None = None
         self._status = "pending"
         self._last_assistant: str | None = None
+        self._is_plain = True  # nothing but messages and calls hangs on it
         self.id = self._env.new_id(None)
-        self._held, self._place = ledger.database.write(
+        self._held, self._place, self._row = ledger.database.write(
             lambda tx: self._begin(tx, session, messages, settings, origin, expect)
         )
+        # Nobody else adds to this turn. None: how a write has ended is not known, so the database is asked.
+        self._next: Next | None = Next(len(messages), 0)
         ledger.watch(self)
 
     @property
@@ -125,7 +128,7 @@ class LiveTurn:
         """Records a tool call as it starts; `id` is the model's own id of it."""
         with self._lock:
             made = Call(tool, params, status=status, native_id=id)
-            row = self._write(lambda tx, next_: self._insert_call(tx, made, next_))
+            row = self._write(lambda tx, next_: self._insert_call(tx, made, next_), calls=1)
             return LiveCall(self, row)
 
     def count(self, usage: Usage) -> None:
@@ -191,7 +194,7 @@ class LiveTurn:
                 raise
 
     def _add_message(self, message: Message) -> MessageRow:
-        row = self._write(lambda tx, next_: self._insert_message(tx, message, next_))
+        row = self._write(lambda tx, next_: self._insert_message(tx, message, next_), messages=1)
         if message.role == "assistant":
             self._last_assistant = row.id
         return row
@@ -219,7 +222,7 @@ class LiveTurn:
         settings: Settings,
         origin: sessions.Origin,
         expect: str | Head | None,
-    ) -> tuple[LeaseRow, Place]:
+    ) -> tuple[LeaseRow, Place, TurnRow]:
         session, head = sessions.ensure_with_head(tx, self._env, label, origin)
         if not isinstance(expect, Head) and session.thread_id != expect:
             raise HeadMoved(session.label, expect, session.thread_id, None)
@@ -232,33 +235,36 @@ class LiveTurn:
             builder.message(message, sequence, now)
         settle(builder.record(turn), place)
         tx.run_all("insert_turn", [turn])
-        append.insert_parts(tx, builder)
+        self._insert(tx, builder)
         expires = now + lease.TTL_MS
         held = LeaseRow(self.id, session.label, self._ledger.writer, self._env.new_id(None), expires)
         tx.run_all("insert_lease", [held])
-        return held, place
+        return held, place, turn
 
-    def _write(self, body: Callable[[Tx, Next], T]) -> T:
-        """One durable step of this turn, if the lease is still ours."""
+    def _write(self, body: Callable[[Tx, Next], T], messages: int = 0, calls: int = 0) -> T:
+        """One durable step of this turn, if the lease is still ours; it adds so many messages and calls."""
         self._require_open()
+        known, self._next = self._next, None
 
-        def guarded(tx: Tx) -> T:
-            next_ = self._hold(tx)
+        def guarded(tx: Tx) -> tuple[T, Next]:
+            next_ = self._hold(tx, known)
             if self._status == "pending":
                 tx.run("start_streaming", id=self.id)
             self._flush_draft(tx)
-            return body(tx, next_)
+            return body(tx, next_), next_
 
-        done = self._ledger.database.write(guarded)
+        done, used = self._ledger.database.write(guarded)
+        self._next = Next(used.message + messages, used.call + calls)
         self._status = "streaming"
         if self._draft is not None:
             self._draft.flushed()
         return done
 
-    def _hold(self, tx: Tx) -> Next:
-        held = tx.first("held_turn", turn_id=self.id, token=self._held.token)
+    def _hold(self, tx: Tx, known: Next | None) -> Next:
+        """Makes sure that the lease is still ours; gives the numbers of what is added next."""
+        held = tx.first("held_turn" if known is None else "held_lease", turn_id=self.id, token=self._held.token)
         if held is not None:
-            return Next(*held)
+            return Next(*held) if known is None else known
         turn = read_turn(tx, self.id)
         self._status = turn.status
         self._ledger.unwatch(self)
@@ -269,14 +275,18 @@ class LiveTurn:
     def _insert_message(self, tx: Tx, message: Message, next_: Next) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
         row = builder.message(message, next_.message, self._env.now())
-        append.insert_parts(tx, builder)
+        self._insert(tx, builder)
         return row
 
     def _insert_call(self, tx: Tx, call: Call, next_: Next) -> CallRow:
         builder = Builder(self.id, self._place.root_id, self._env)
         row = builder.call(call, next_.call, self._last_assistant, self._env.now())
-        append.insert_parts(tx, builder)
+        self._insert(tx, builder)
         return row
+
+    def _insert(self, tx: Tx, builder: Builder) -> None:
+        self._is_plain = self._is_plain and builder.is_plain
+        append.insert_parts(tx, builder)
 
     def _finish_call(self, tx: Tx, call_id: str, status: CallStatus, result: Any, error: str | None) -> None:
         builder = Builder(self.id, self._place.root_id, self._env)
@@ -293,7 +303,7 @@ class LiveTurn:
         )
         if changed is None:
             raise TurnIsSealed(f"tool call {call_id} has its outcome already")
-        append.insert_parts(tx, builder)
+        self._insert(tx, builder)
         if changed[0] is not None:
             outcome = "completed" if status == "completed" else "failed"
             sessions.set_task_status(tx, self._env, changed[0], outcome)
@@ -303,6 +313,7 @@ class LiveTurn:
 
     def _flush_draft(self, tx: Tx) -> None:
         if self._draft is not None and self._draft.is_changed:
+            self._is_plain = False  # it may leave the bytes of its text behind
             self._draft.write(tx, self.id, self._place.root_id)
 
     def _end_draft(self) -> str:
@@ -329,14 +340,16 @@ class LiveTurn:
 
     def _finish(self, status: str, error: str | None, last: Message | None = None) -> bool:
         self._require_open()
+        known, self._next = self._next, None
 
         def body(tx: Tx) -> bool:
-            next_ = self._hold(tx)
+            next_ = self._hold(tx, known)
             self._flush_draft(tx)
             if last is not None:
                 self._insert_message(tx, last, next_)
+            begun = closing.Begun(self._row, self._place, self._is_plain)
             return closing.finish(
-                tx, self._env, self._held, status, error, self._usage, self._permissions_used, place=self._place
+                tx, self._env, self._held, status, error, self._usage, self._permissions_used, begun=begun
             )
 
         moved = self._ledger.database.write(body)

@@ -112,6 +112,10 @@ SELECT (SELECT coalesce(max(sequence), -1) + 1 FROM messages WHERE turn_id = l.t
     (SELECT coalesce(max(sequence), -1) + 1 FROM tool_calls WHERE turn_id = l.turn_id) AS next_call
 FROM leases l WHERE l.turn_id = :turn_id AND l.token = :token;
 
+-- name: held_lease
+-- Whether the lease is still the writer's own.
+SELECT 1 FROM leases WHERE turn_id = :turn_id AND token = :token;
+
 -- name: renew_leases
 UPDATE leases SET expires_at = :expires_at WHERE writer = :writer;
 
