@@ -260,7 +260,7 @@ class Ledger:
     ) -> "list[overview.SessionLine]":
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
-        Times are those of the last use, model and turn status those of the head.
+        Times are those of the last use, the turn status is that of the head; a model is one that any of its turns used.
         """
         at, label = after or (ALL, "")
         if filters.until is not None and filters.until <= at:
