@@ -68,7 +68,7 @@ def print_sessions(screen: Screen, found: list[SessionLine]) -> None:
 
 def _print_narrow(screen: Screen, found: list[SessionLine], width: int) -> None:
     for line in found:
-        used, label = when(line.session.updated_at, screen), one_line(line.session.label)
+        used, label = when(line.used_at, screen), one_line(line.session.label)
         gap = " " * max(width - cell_width(label) - cell_width(used), _GAP)
         style = "bold" if line.session.status == "active" else "dim"
         screen.line((line.session.label, style), gap, (used, "dim"))
@@ -110,7 +110,7 @@ def _row(line: SessionLine, screen: Screen) -> list[Part]:
         number(line.depth or 0),
         number(line.thread_tokens),
         (line.model or "-", "cyan"),
-        when(session.updated_at, screen),
+        when(line.used_at, screen),
         (status, "" if session.status == "active" else "dim"),
     ]
 
