@@ -93,7 +93,9 @@ def test_images_are_named_by_kind_and_size_and_place(answered: Ldg) -> None:
     answered.json("sync", "--path", str(golden))
     found = answered.json("sessions", "--origin", "claude-code")["sessions"]
     shown = "".join(answered.text("show", line["label"]) for line in found)
-    assert re.search(r"\[image image/png, \d+ B\]  in the evidence at \d+:\d+\+\d+; `ldg export \w{26}` has it", shown)
+    place = r"in the evidence at \d+:\d+\+\d+"
+    named = rf"`ldg --db {re.escape(answered.url)} export \w{{26}}` has it"
+    assert re.search(rf"\[image image/png, \d+ B\]  {place}; {named}", shown)
 
 
 @pytest.mark.parametrize(

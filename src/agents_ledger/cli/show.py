@@ -54,7 +54,7 @@ def show(
     """The last turns of a session (label or alias), or one turn (id, or its last characters)."""
     if raw and opened.as_json:
         raise click.UsageError("--raw gives bytes, not JSON: choose one of them")
-    detail = Detail(thinking=thinking, full=full)
+    detail = Detail(thinking=thinking, full=full, ldg=opened.ldg)
     with opened.reading() as ledger:
         if raw:
             put_bytes(records(ledger, ledger.find(id)))

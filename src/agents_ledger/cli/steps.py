@@ -16,12 +16,13 @@ _WORTH_SAYING_MS = 1000
 class Stage:
     """Where events are shown, and how much of them."""
 
-    def __init__(self, screen: Screen, changes: Changes, *, full: bool, context: bool) -> None:
+    def __init__(self, screen: Screen, changes: Changes, detail: Detail, *, context: bool) -> None:
         self.screen = screen
         self._changes = changes
-        self._full = full
+        self._detail = detail
+        self._full = detail.full
         self._context = context
-        self._lines = None if full else _LINES
+        self._lines = None if detail.full else _LINES
 
     def show(self, event: Event, chosen: Replay) -> None:
         """One event, after a word about the time that had passed."""
@@ -40,7 +41,7 @@ class Stage:
         if event.message is not None:
             if self._context and event.seen is not None:
                 _print_seen(screen, event.seen, event.usage)
-            print_message(screen, event.record, event.message, Detail(thinking=True, full=self._full))
+            print_message(screen, event.record, event.message, self._detail)
         elif event.call is not None and event.kind == "call":
             print_asked(screen, event.call, self._changes(event.call), self._lines)
         elif event.call is not None:
