@@ -57,3 +57,10 @@ def test_a_turn_of_no_session_is_forked_in_the_same_ledger(empty: Ldg) -> None:
         said = empty.run("including", begun.id).stderr
         begun.complete()
     assert f"`ldg --db {empty.url} fork {begun.id[-8:]}` makes one" in said
+
+
+def test_what_went_wrong_names_the_next_command_for_the_same_ledger(ldg: Ldg, tmp_path: Path) -> None:
+    assert f"(`ldg --db {ldg.url} sessions` lists them)" in ldg.text("head", "nowhere", code=2)
+    assert f"`ldg --db {ldg.url} tree` show" in ldg.json("show", "nowhere", code=2)["error"]["message"]
+    spaced = Ldg(f"{tmp_path}/a folder/none.db")
+    assert f"`ldg --db '{spaced.url}' sync` makes one" in spaced.text("show", "nowhere", code=2)

@@ -106,5 +106,5 @@ def test_the_index_is_made_anew(talking: Ldg) -> None:
 
 
 def test_meaning_asks_for_what_it_needs(talking: Ldg) -> None:
-    wanted = "ldg index --semantic" if embedding.is_installed() else "pip install"
+    wanted = f"`ldg --db {shlex.quote(talking.url)} index --semantic`" if embedding.is_installed() else "pip install"
     assert wanted in talking.text("search", "--semantic", "who has stripes there", code=2)

@@ -78,6 +78,6 @@ def test_migrate_brings_an_empty_database_up_to_date(tmp_path: Path) -> None:
     new = Ldg(str(tmp_path / "new.db"))
     pending = new.json("migrate", "--check", code=1)["pending"]
     assert pending
-    assert "ldg migrate" in new.text("sessions", code=2)
+    assert f"`ldg --db {tmp_path / 'new.db'} migrate`" in new.text("sessions", code=2)
     assert new.json("migrate")["applied"] == pending
     assert new.json("sessions") == {"sessions": [], "next": None}

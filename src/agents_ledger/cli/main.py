@@ -81,7 +81,8 @@ class Ldg(LazyGroup):
 
     def _ended(self, given: list[str], prog_name: str, extra: dict[str, Any]) -> int:
         """The exit code, after everything is said."""
-        extra["standalone_mode"] = False
+        opened = Door()
+        extra |= {"standalone_mode": False, "obj": opened}
         if config.is_completing():
             from agents_ledger.cli import bash  # noqa: PLC0415 - only when a shell asks
 
@@ -93,7 +94,7 @@ class Ldg(LazyGroup):
         except Exception as problem:  # noqa: BLE001 - the door: nothing passes it as a traceback
             from agents_ledger.cli.ending import ending_of  # noqa: PLC0415 - only if something is wrong
 
-            return ending_of(problem, as_json="--json" in given)
+            return ending_of(problem, as_json="--json" in given, ldg=opened.ldg)
         return code if isinstance(code, int) else 0
 
 
