@@ -16,7 +16,7 @@ import pytest
 
 from agents_ledger import Call, Message, Turn
 from agents_ledger.cli.stepping import Walk
-from agents_ledger.cli.steps import span
+from agents_ledger.cli.words import span
 from tests.cli.conftest import Ldg
 from tests.support.terminals import COLOURS
 
