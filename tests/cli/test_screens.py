@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents_ledger import Call, Message, Turn
+from agents_ledger import Call, Message, Settings, Turn
 from tests.cli.conftest import Ldg
 from tests.cli.test_replay import Keys
 from tests.support.terminals import COLOURS, on_a_terminal
 
+FACTS = ("turn", "parent", "depth", "began", "role", "workspace", "thread", "seal")
 ANSWER = """## Result
 
 Two things:
@@ -134,6 +135,23 @@ def test_everything_fits_the_width(ldg: Ldg, monkeypatch: pytest.MonkeyPatch, co
     for args in (("sessions",), ("show", "fix-login"), ("tree", "fix-login"), ("replay", "fix-login", "--context")):
         for line in COLOURS.sub("", on_a_terminal("--db", ldg.url, *args)[0]).splitlines():
             assert len(line) <= columns, (args, line)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_what_goes_on_in_the_next_line_is_indented(empty: Ldg, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words, place = "the okapi walks through a wood " * 6, Settings(workspace_path="/srv/a long way/" + "down " * 12)
+    with empty.open() as ledger:
+        turn_id = ledger.append("-".join(["long"] * 12), Turn((Message("user", words),), settings=place))
+    for args in (("search", "okapi"), ("timeline",), ("fork", "--find", "okapi"), ("show", turn_id)):
+        for line in COLOURS.sub("", on_a_terminal("--db", empty.url, *args)[0]).splitlines():
+            assert len(line) <= columns or " --db " in line, (args, line)
+            begins = (
+                line.startswith((" ", "long", "20", "○", "no ", "go on", "what an agent"))
+                or line.split(" ")[0] in FACTS
+            )
+            assert begins or not line, (args, line)
 
 
 def test_a_command_to_be_copied_is_never_broken(answered: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,15 @@ class Screen:
         else:
             self._put(_text(_cleaned(parts, _spaced)))
 
+    def hanging(self, *parts: Part, first: str = "", rest: str = "") -> None:
+        """One line after `first`; where a terminal wraps it, it goes on after `rest`."""
+        if self._console is None:
+            self.line(first, *parts)
+            return
+        from agents_ledger.cli.safe import Prefixed  # noqa: PLC0415 - terminals only
+
+        self._put(Prefixed(_text(_cleaned(parts, _spaced)), first, rest))
+
     def unbroken(self, *parts: Part) -> None:
         """One line that is to be copied: where it is too long the terminal wraps it, and knows that it is one."""
         if self._console is None:

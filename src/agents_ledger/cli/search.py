@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SESSIONS = 10
 _NOTHING = "Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`."
+_WRAPPED = " " * 6  # before what goes on in the next line
 _NO_MORE = "Nothing more: all sessions in which it stands were shown."
 
 
@@ -103,14 +104,14 @@ def _print_group(screen: Screen, group: "Group", *, is_named: bool) -> None:
         head.append(f"  {group.title}")
     if any(about):
         head.append((f"  {' · '.join(word for word in about if word)}", "dim"))
-    screen.line(*head)
+    screen.hanging(*head, rest=_WRAPPED)
     for hit in group.hits:
         when = ago(hit.started_at) if screen.is_terminal else clock(hit.started_at)
-        where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
-        screen.line(*where, *_pieces(hit))
+        where: list[Part] = [(short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
+        screen.hanging(*where, *_pieces(hit), first="  ", rest=_WRAPPED)
     if group.more or group.is_least:
         how = "a higher --limit shows them" if is_named else f"session:{quoted(group.session or '')}"
-        screen.line((f"  … {_more(group)}: {how}", "dim"))
+        screen.hanging((f"… {_more(group)}: {how}", "dim"), first="  ", rest=_WRAPPED)
     screen.line()
 
 

@@ -107,9 +107,10 @@ def _teller(screen: Screen) -> Callable[[Moment], None]:
                 screen.line()
             screen.line((groups[0], "bold"))
         if groups[:2] != last[:2]:
-            screen.line("  ", (moment.project or "no project", "bold cyan" if moment.project else "dim"))
+            style = "bold cyan" if moment.project else "dim"
+            screen.hanging((moment.project or "no project", style), first="  ", rest=_INDENT)
         if groups != last:
-            screen.line(*_session(moment))
+            screen.hanging(*_session(moment), first=_INDENT, rest=f"{_INDENT}    ")
         last[:] = groups
         screen.drawing([_turn(moment, screen.width or _PLAIN_WIDTH)])
 
@@ -120,7 +121,7 @@ def _session(moment: Moment) -> list[Part]:
     label: Part = (moment.session_label, "green") if moment.session_label else ("a branch of no session", "dim")
     said = [moment.title] if moment.title else []
     said += ["subagent"] if moment.is_subagent else []
-    return ["   ", " ", label, ("".join(f"  {part}" for part in said), "dim")]
+    return [label, ("".join(f"  {part}" for part in said), "dim")]
 
 
 def _turn(moment: Moment, width: int) -> list[Part]:

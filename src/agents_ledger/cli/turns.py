@@ -150,7 +150,7 @@ def print_facts(screen: Screen, record: Record) -> None:
     ]
     for name, value in facts:
         if value is not None:
-            screen.line((f"{name:<12}", "dim"), value)
+            screen.hanging(value, first=f"{name:<12}", rest=" " * 12)
 
 
 def _headline(turn: TurnRow, room: int | None) -> str:
