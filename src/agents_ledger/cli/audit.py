@@ -53,7 +53,7 @@ def _print(screen: Screen, shown: list[Finding], counts: Counter[str], rules: tu
     if shown:
         rows: list[list[Part]] = [_row(finding, screen) for finding in shown]
         columns = ["RULE", "WHEN", "TURN", "SESSION", "WHAT", "FOUND"]
-        screen.table(columns, rows, wrapped=("FOUND",), optional=("SESSION", "WHEN"))
+        screen.table(columns, rows, wrapped=("FOUND",), optional=("SESSION", "WHEN"), elsewhere="--json")
         screen.line()
     for rule in rules:
         style = "yellow" if counts[rule] else "green"

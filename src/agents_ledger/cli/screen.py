@@ -116,11 +116,12 @@ class Screen:
         wrapped: Collection[str] = (),
         cut: Collection[str] = (),
         optional: Sequence[str] = (),
+        elsewhere: str | None = None,
     ) -> None:
         """Rows under names; `right` are columns of numbers.
 
         Where a terminal is too small, the `optional` columns make way, one after the other; then those in `cut` are
-        cut, and those in `wrapped` go on in the next line.
+        cut, and those in `wrapped` go on in the next line. Which made way is said, with what has them `elsewhere`.
         """
         cells = [_cleaned(row, one_line) for row in rows]
         names = [one_line(name) for name in columns]
@@ -146,6 +147,10 @@ class Screen:
         for row in cells:
             drawn.add_row(*(_text([row[at]]) for at in shown))
         self._put(drawn)
+        left = [name for at, name in enumerate(columns) if name and at not in shown]
+        if left and elsewhere is not None:
+            counted = f"{len(left)} column{'s' if len(left) > 1 else ''} left out ({', '.join(left)})"
+            self.line((f"{counted}: a wider terminal or {elsewhere} has {'them' if len(left) > 1 else 'it'}", "dim"))
 
     def clear(self) -> None:
         """An empty terminal; nothing in a pipe."""
