@@ -32,6 +32,7 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
         (("sessions", "--cursor", "nonsense"), "Usage", "is not a cursor"),
         (("timeline", "--cursor", "nonsense"), "BadInput", "is not a cursor"),
         (("tree", "--cursor", "zz"), "BadInput", "is not a cursor"),
+        (("including", "fix-login", "--cursor", "zz"), "BadInput", "is not a cursor"),
         (("face", "agent_sessions", "--after", "zz"), "BadInput", "is not a cursor"),
         (("face", "event_threads", "--after", "zz"), "BadInput", "is not a cursor"),
         (("face", "aix_sessions", "--after", "zz"), "BadInput", "is not a cursor"),

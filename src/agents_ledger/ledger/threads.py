@@ -6,7 +6,7 @@ import msgspec
 
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import sessions
-from agents_ledger.ledger.records import read_turn
+from agents_ledger.ledger.records import no_cursor, read_turn
 from agents_ledger.model.ids import LENGTH, is_ulid
 from agents_ledger.model.rows import TurnRow
 from agents_ledger.store import ALL, Tx
@@ -43,6 +43,8 @@ def is_ancestor(tx: Tx, turn_id: str, of: str) -> bool:
 def including(tx: Tx, turn_id: str, after: str = "", limit: int = ALL) -> list[str]:
     """Every session that has ever had a turn in its thread; a page: those after a label."""
     read_turn(tx, turn_id)
+    if after and tx.first("session_by_label", label=after) is None:
+        raise no_cursor(after)
     return [row[0] for row in tx.rows("sessions_including", id=turn_id, after=after, limit=limit)]
 
 
