@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from agents_ledger import config
+from agents_ledger.cli.completing import complete_dimensions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import filtered
 from agents_ledger.cli.screen import Screen
@@ -53,6 +54,7 @@ def _dimensions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
     multiple=True,
     metavar="WORD",
     callback=_dimensions,
+    shell_complete=complete_dimensions,
     help=f"Of tokens: {', '.join(DIMENSIONS)}; several by commas.  [default: day]",
 )
 @click.option(
