@@ -104,7 +104,7 @@ class Ldg(LazyGroup):
     sections={"Capture": _CAPTURE, "Look": _LOOK, "Change": _CHANGE, "Care": _CARE},
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Turns go by their id or its last characters, sessions by label or alias. "
+    epilog="Turns go by their id or its last characters, sessions by label or alias, both by the agent's own id. "
     "Without --db, the ledger is AGENTS_LEDGER_DB, else a file in your data folder.",
 )
 @click.version_option(package_name="agents-ledger", prog_name="ldg", message="%(prog)s %(version)s")

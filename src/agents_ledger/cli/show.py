@@ -51,7 +51,10 @@ def show(
     raw: bool,
     pager: bool | None,
 ) -> None:
-    """The last turns of a session (label or alias), or one turn (id, or its last characters)."""
+    """The last turns of a session (label or alias), or one turn (id, or its last characters).
+
+    The id that an agent gave to a session, a message or a call leads there, too, if only one has it.
+    """
     if raw and opened.as_json:
         raise click.UsageError("--raw gives bytes, not JSON: choose one of them")
     detail = Detail(thinking=thinking, full=full, ldg=opened.ldg)

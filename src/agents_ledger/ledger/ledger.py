@@ -280,7 +280,7 @@ class Ledger:
             return {row[0]: row[1] for row in tx.rows("session_origins")}
 
     def session(self, label: str) -> "rows.SessionRow":
-        """One session, by its label or an alias."""
+        """One session, by its label, an alias, or the id that its agent gave it."""
         with self.database.read() as tx:
             return sessions.require(tx, label)
 

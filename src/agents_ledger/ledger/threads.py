@@ -55,7 +55,10 @@ def openings(tx: Tx, turn_ids: list[str]) -> dict[str, str]:
 
 
 def find(tx: Tx, text: str) -> str:
-    """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head)."""
+    """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head).
+
+    Else by the id that an agent gave: to a session, to a turn, or to a message or a call in it.
+    """
     if is_ulid(text.upper()) and tx.first("turn_by_id", id=text.upper()):
         return text.upper()
     if tx.first("turn_by_id", id=text):
@@ -71,4 +74,18 @@ def find(tx: Tx, text: str) -> str:
                 return str(found[0][0])
             if len(found) > 1:
                 raise BadInput(f"{text!r} fits several turns ({found[0][0]}, {found[1][0]} …): give more of it")
-    raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+    native = _by_native(tx, text)
+    if native is None:
+        raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+    return native
+
+
+def _by_native(tx: Tx, native_id: str) -> str | None:
+    session = sessions.by_native(tx, native_id)
+    if session is not None and session.thread_id is not None:
+        return session.thread_id
+    found = tx.rows("turns_by_native", native_id=native_id)
+    if len(found) > 1:
+        named = ", ".join(f"{turn_id} ({label or 'of no session'})" for turn_id, label in found)
+        raise BadInput(f"{native_id!r} stands in several turns, name one of them: {named}")
+    return found[0][0] if found else None

@@ -11,6 +11,10 @@ SELECT s.*, {inherited} FROM sessions s LEFT JOIN turns p ON p.id = s.thread_id 
 SELECT * FROM sessions WHERE origin = :origin AND origin_session_id = :origin_session_id
 ORDER BY updated_at DESC LIMIT 1;
 
+-- name: sessions_by_native
+-- The sessions that agents know by an id. (Asked where nothing else is found: the index has the agent first.)
+SELECT * FROM sessions WHERE origin IS NOT NULL AND origin_session_id = :native_id ORDER BY label LIMIT 5;
+
 -- name: alias_by_name
 SELECT * FROM session_aliases WHERE alias = :alias;
 
