@@ -9,9 +9,11 @@ from agents_ledger.cli.filters import chosen, filtered
 from agents_ledger.cli.options import print_more, with_cursor, with_limit
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.shapes import answer, found_page
+from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import ago, clock, plural, quoted, short
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.finding import is_behind
+from agents_ledger.model.queries import remarks
 
 if TYPE_CHECKING:
     from agents_ledger.ledger.finding import By
@@ -58,9 +60,12 @@ def search(
     text = " ".join(query)
     with catching_up(opened) as ledger:
         found = ledger.search(text, filters=filters, limit=limit, cursor=cursor, by=_way(semantic))
+    notes = remarks(text)
     if opened.as_json:
-        answer(found_page(text, found))
+        answer(found_page(text, found, notes))
     else:
+        for note in notes:
+            click.echo(f"ldg: {one_line(note)}", err=True)
         _print(Screen(), opened, text, found, is_later=cursor is not None)
     return 0 if found.groups else 1
 

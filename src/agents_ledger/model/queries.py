@@ -14,7 +14,10 @@ from agents_ledger.model.times import parse_end
 from agents_ledger.model.tokens import is_special, is_unspaced, tokens
 
 KEYS = ("role", "tool", "file", "origin", "project", "model", "session", "since", "until")
+ROLES = ("user", "assistant", "system", "tool")
+OTHER_ROLES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
 _TIMES = ("since", "until")
+_OPPOSITE = {"since": "until", "until": "since"}
 _MOST = 4096  # characters that are looked at
 _MOST_TERMS = 64
 # -key:"value", "phrase", word; a quotation mark that is not closed ends with the text. A minus that another sign
@@ -125,6 +128,28 @@ def parse(text: str) -> Query:
 def spoken(query: Query) -> str:
     """A text that means the query: `parse(spoken(query)) == query`."""
     return " ".join([*map(_say_term, query.terms), *map(_say_condition, query.conditions)])
+
+
+def remarks(text: str) -> list[str]:
+    """What of a text does not mean what it looks like, and what would: a search answers it all the same."""
+    if ":" not in text:
+        return []
+    found = (_remark(item) for item in _ITEM.finditer(readable(text[:_MOST])[0]) if item["key"])
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _remark(found: re.Match[str]) -> str | None:
+    key, value = found["key"].lower(), (found["quoted"] or found["value"] or "").strip()
+    if key in _TIMES and value and found["minus"]:
+        return f"-{key}:{value} was taken as words: no time can be taken away, write {_OPPOSITE[key]}: instead"
+    if key in _TIMES and value:
+        try:
+            parse_end(value, 0)
+        except BadInput as problem:
+            return f"{key}:{value} was taken as words: {problem}"
+    if key == "role" and value and value.lower() not in {*ROLES, *OTHER_ROLES}:
+        return f"role:{value} is nobody's: {', '.join(ROLES)} are the roles that there are"
+    return None
 
 
 def _read(found: re.Match[str]) -> Term | Condition | None:
