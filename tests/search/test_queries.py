@@ -17,6 +17,9 @@ _TEXTS = st.lists(_PIECES, max_size=12).map(" ".join) | st.lists(_PIECES, max_si
 
 @given(_TEXTS)
 @example("0*.*")
+@example("(-🚀")
+@example("-🚀*")
+@example("-🚀 --🚀")
 def test_every_text_is_a_query_that_can_be_said_again(text: str) -> None:
     query = parse(text)
     assert parse(spoken(query)) == query
@@ -40,6 +43,8 @@ def test_no_term_is_empty(text: str) -> None:
         ('"unterminated phrase', [Term("unterminated phrase", is_quoted=True)]),
         ("Why did it fail? (again)", [Term("Why"), Term("did"), Term("it"), Term("fail"), Term("again")]),
         ("--force -> ... ?", [Term("--force"), Term("->")]),
+        ("done -🚀 -✅ok", [Term("done"), Term("🚀", is_excluded=True), Term("✅ok", is_excluded=True)]),
+        ("(-🚀) --🚀 -→", [Term("-🚀", is_quoted=True), Term("--🚀"), Term("-→")]),
         ("**bold**", [Term("bold", is_prefix=True)]),
         ("   ", []),
     ],

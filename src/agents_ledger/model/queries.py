@@ -158,15 +158,26 @@ def _read(found: re.Match[str]) -> Term | Condition | None:
         return _condition(found["key"].lower(), (found["quoted"] or found["value"] or "").strip(), is_excluded)
     if found["phrase"] is not None:
         return _phrase(found["phrase"], is_prefix=bool(found["phrase_star"]), is_excluded=is_excluded)
-    word = found["word"].rstrip(_AFTER)
+    typed, is_without = found["word"], _is_without_sign(found["word"])
+    return _word(typed[is_without:], is_excluded or is_without)
+
+
+def _word(typed: str, is_excluded: bool) -> Term | None:
+    """A word without the signs around it; none if it is made of such signs alone."""
+    word = typed.rstrip(_AFTER)
     bare = word.rstrip(f"*{_AFTER}").lstrip(_BEFORE)
     if not bare:
-        bare, word = found["word"], ""
+        bare, word = typed, ""
     if _FILLING.issuperset(bare):
         return None
     again = _ITEM.fullmatch(bare)  # what would be read as something else without the signs around it is a phrase
-    is_word = again is not None and again["word"] == bare
+    is_word = again is not None and again["word"] == bare and not _is_without_sign(bare)
     return Term(bare, word.endswith("*"), is_excluded, is_quoted=not is_word)
+
+
+def _is_without_sign(word: str) -> bool:
+    """Whether it takes an emoji away, which is a word: `-🚀`."""
+    return word[0] == "-" and is_special(word[1:2])  # not in the pattern: every search would compile all of them
 
 
 def _condition(key: str, value: str, is_excluded: bool) -> Condition | Term | None:
