@@ -119,7 +119,7 @@ def _windows(
     database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int, by: By
 ) -> Iterator[Window]:
     """The turns of the newest matches, by words, by meaning, or by both together; then those of older ones by words."""
-    near = [] if by == "words" else meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions)
+    near = [] if by == "words" else _near(database, tx, query, conditions)
     if by == "meaning":
         yield Window(near, 0)
         return
@@ -128,6 +128,12 @@ def _windows(
     while window.below is not None:
         window = _by_words(database, tx, query, conditions, newness, window.below)
         yield window
+
+
+def _near(database: Database, tx: Tx, query: Query, conditions: Asked) -> list[Ranked]:
+    """The turns that mean the same, without those in which a word stands that must not be there."""
+    unwanted = without.unwanted_turns(database, tx, query) if query.excluded else ()
+    return meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions, unwanted)
 
 
 def is_behind(database: Database) -> bool:
