@@ -221,6 +221,18 @@ def test_tools_files_and_turns(ledger: Ledger) -> None:
     assert activity.tools(ledger.database, Filters(project="other")) == []
 
 
+def test_an_edit_that_its_message_tells_of_as_well_counts_once(ledger: Ledger) -> None:
+    files = (File("/w/a.py", "written"),)
+    calls = (Call("Edit", {"file_path": "/w/a.py"}, message=1), Call("Edit", {"file_path": "/w/a.py"}, message=1))
+    failed = (Call("Edit", {"file_path": "/w/a.py"}, status="failed", error="no", message=1),)
+    messages = (Message("user", "Go on."), Message("assistant", "I edit it.", files=files))
+    say(ledger, "a", messages=messages, calls=calls)
+    say(ledger, "a", messages=messages, calls=failed)
+    assert counted(ledger)[1] == {"/w/a.py": 2}
+    say(ledger, "a", messages=messages, calls=(Call("Bash", {"command": "make"}, message=1),))
+    assert counted(ledger)[1] == {"/w/a.py": 3}, "no call says it"
+
+
 def test_what_a_fork_inside_a_turn_has_from_its_origin_counts_once(ledger: Ledger) -> None:
     """Its turn ends otherwise, so it is another turn; the calls in it were made once."""
 

@@ -35,6 +35,7 @@ GROUP BY c.tool_name ORDER BY calls DESC, c.tool_name;
 SELECT DISTINCT tool_name FROM tool_calls;
 
 -- name: files_written
+-- What messages say they have written, but for those whose own calls of some tools (a JSON array of names) say it.
 SELECT f.file_path, count(*) FROM turns t {with_session} JOIN messages m ON m.turn_id = t.id
     JOIN message_files f ON f.message_id = m.id
 WHERE f.kind = 'written' AND t.id >= :f_since_id AND t.id < :f_until_id AND {filters} AND {stands}
@@ -45,6 +46,8 @@ WHERE f.kind = 'written' AND t.id >= :f_since_id AND t.id < :f_until_id AND {fil
         WHERE m.native_id IS NOT NULL AND {stands}
             AND m.id IN (SELECT message_id FROM message_files WHERE kind = 'written')) AS k
         WHERE (k.by_turn > 1 AND k.native_id IS NOT NULL) OR (k.by_time > 1 AND k.created_at > 0))
+    AND NOT EXISTS (SELECT 1 FROM tool_calls c
+        WHERE c.turn_id = m.turn_id AND c.message_id = m.id AND c.tool_name IN_LIST(:tools))
 GROUP BY f.file_path;
 
 -- name: longest_turns
