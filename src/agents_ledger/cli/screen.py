@@ -174,7 +174,10 @@ class Screen:
 @contextmanager
 def paged(*, is_wanted: bool | None) -> Iterator[Screen]:
     """The screen; on a terminal with a pager in front of it, if what comes is long."""
-    from agents_ledger.cli import pager  # noqa: PLC0415 - many answers are never paged
+    if is_wanted is False or not sys.stdout.isatty():
+        yield Screen()
+        return
+    from agents_ledger.cli import pager  # noqa: PLC0415 - terminals only
 
     with pager.paged(is_wanted=is_wanted) as file:
         yield Screen(file)

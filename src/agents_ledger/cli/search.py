@@ -6,8 +6,8 @@ import click
 
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import chosen, filtered
-from agents_ledger.cli.options import print_more, with_cursor, with_limit
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.options import print_more, with_cursor, with_limit, with_pager
+from agents_ledger.cli.screen import Part, Screen, paged
 from agents_ledger.cli.shapes import answer, found_page
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import ago, clock, plural, quoted, short
@@ -32,9 +32,16 @@ _NO_MORE = "Nothing more: all sessions in which it stands were shown."
 @with_cursor
 @click.option("--semantic/--words", default=None, help="By meaning as well as by words, or by words only.")
 @filtered
+@with_pager
 @door
 def search(
-    opened: Door, query: tuple[str, ...], limit: int, cursor: str | None, semantic: bool | None, filters: "Filters"
+    opened: Door,
+    query: tuple[str, ...],
+    limit: int,
+    cursor: str | None,
+    semantic: bool | None,
+    filters: "Filters",
+    pager: bool | None,
 ) -> int:
     """What was said and done, by words.
 
@@ -66,7 +73,8 @@ def search(
     else:
         for note in notes:
             click.echo(f"ldg: {one_line(note)}", err=True)
-        _print(Screen(), opened, text, found, is_later=cursor is not None)
+        with paged(is_wanted=pager) as screen:
+            _print(screen, opened, text, found, is_later=cursor is not None)
     return 0 if found.groups else 1
 
 
