@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents_ledger import Ledger, Message, Settings, Turn
+from agents_ledger import Ledger, Message, Settings, Turn, Usage
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger.sessions import Origin
+from agents_ledger.ledger.stats import tokens
+from agents_ledger.ledger.timeline import page
+from agents_ledger.model.entries import ModelCall
 from agents_ledger.model.filters import Filters, first_id, parsed
 from agents_ledger.model.times import iso, parse, parse_end
 
@@ -82,6 +85,49 @@ CASES: list[tuple[Filters, set[str]]] = [
 def test_each_filter_finds_its_sessions_and_no_others(known: Ledger) -> None:
     found = [(filters, {line.session.label for line in known.sessions(filters)}) for filters, _ in CASES]
     assert found == CASES
+
+
+def test_a_session_is_found_by_each_model_that_one_of_its_turns_used(ledger: Ledger) -> None:
+    say(ledger, "changed", NOON, model="opus")
+    say(ledger, "changed", NOON + 1, model="gpt-5")
+    say(ledger, "changed", NOON + 2)
+    first, *_ = ledger.ancestry(head_of(ledger, "changed"))
+    ledger.fork(first, "fork")
+    say(ledger, "fork", NOON + 3, model="haiku")
+    say(ledger, "back", NOON + 4, model="haiku")
+    kept = head_of(ledger, "back")
+    say(ledger, "back", NOON + 5, model="gpt-5")
+    ledger.rewind("back", kept)
+    assert labels(ledger, model="opus") == {"changed", "fork"}, "a fork has what it shares"
+    assert labels(ledger, model="gpt*") == {"changed", "back"}, "what a session went back from was used in it"
+    assert labels(ledger, model="haiku") == {"fork", "back"}
+    assert labels(ledger, model="gemini") == set()
+
+
+def test_a_turn_that_went_from_one_model_to_another_is_found_by_both(ledger: Ledger) -> None:
+    used = Usage(input=10, output=1)
+    calls = (ModelCall(used, model="opus", at=NOON), ModelCall(used, model="sonnet", at=NOON))
+    said, settings = (Message("user", "Hi."),), Settings(model="sonnet")
+    found = ledger.append("both", Turn(messages=said, settings=settings, started_at=NOON, model_calls=calls))
+    say(ledger, "other", NOON + 1, model="gpt-5")
+    for model in ("opus", "sonnet"):
+        filters = Filters(model=model)
+        assert labels(ledger, model=model) == {"both"}
+        assert [moment.id for moment in page(ledger.database, filters)] == [found]
+        assert [line.key for line in tokens(ledger.database, filters, by=["session"]).lines] == [("both",)]
+        assert [group.session for group in ledger.search("hi", filters=filters).groups] == ["both"]
+        assert [group.session for group in ledger.search(f"hi model:{model}").groups] == ["both"]
+        assert [group.session for group in ledger.search(f"hi -model:{model}").groups] == ["other"]
+
+
+def labels(ledger: Ledger, **asked: str) -> set[str]:
+    return {line.session.label for line in ledger.sessions(msgspec.convert(asked, Filters))}
+
+
+def head_of(ledger: Ledger, label: str) -> str:
+    head = ledger.session(label).thread_id
+    assert head is not None
+    return head
 
 
 def test_times_are_the_last_uses(known: Ledger) -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from agents_ledger import Call, Compaction, Ledger, Message, Settings, Turn, Usage
 from agents_ledger.errors import BadInput
-from agents_ledger.ledger import activity, stats
+from agents_ledger.ledger import activity, captured, stats
 from agents_ledger.ledger.prices import prices_of
-from agents_ledger.model.entries import ModelCall
+from agents_ledger.model.entries import File, ModelCall
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.prices import SIZES, SLOT_MS
 from agents_ledger.store.statements import statements
@@ -219,6 +219,45 @@ def test_tools_files_and_turns(ledger: Ledger) -> None:
     assert [(line.path, line.edits) for line in activity.files(ledger.database)] == [("/w/a.py", 2), ("/w/c.py", 1)]
     assert [turn.session_label for turn in activity.longest(ledger.database)] == ["a", "b"]
     assert activity.tools(ledger.database, Filters(project="other")) == []
+
+
+def test_an_edit_that_its_message_tells_of_as_well_counts_once(ledger: Ledger) -> None:
+    files = (File("/w/a.py", "written"),)
+    calls = (Call("Edit", {"file_path": "/w/a.py"}, message=1), Call("Edit", {"file_path": "/w/a.py"}, message=1))
+    failed = (Call("Edit", {"file_path": "/w/a.py"}, status="failed", error="no", message=1),)
+    messages = (Message("user", "Go on."), Message("assistant", "I edit it.", files=files))
+    say(ledger, "a", messages=messages, calls=calls)
+    say(ledger, "a", messages=messages, calls=failed)
+    assert counted(ledger)[1] == {"/w/a.py": 2}
+    say(ledger, "a", messages=messages, calls=(Call("Bash", {"command": "make"}, message=1),))
+    assert counted(ledger)[1] == {"/w/a.py": 3}, "no call says it"
+
+
+def test_what_a_fork_inside_a_turn_has_from_its_origin_counts_once(ledger: Ledger) -> None:
+    """Its turn ends otherwise, so it is another turn; the calls in it were made once."""
+
+    def go(label: str, turn: str, at: int, answer: str, files: tuple[File, ...] = ()) -> str:
+        edit = Call("Edit", {"file_path": "/w/a.py"}, native_id="call_1", started_at=at)
+        own = Call("Bash", {"command": label}, native_id=f"of-{label}", started_at=at)
+        asked = Message("user", "Go on.", native_id=f"m-{turn}", files=files, created_at=at)
+        return say(ledger, label, messages=(asked, Message("assistant", answer)), calls=(edit, own), native_id=turn)
+
+    touched = (File("/w/b.py", "written"),)
+    go("main", "turn-1", NOON, "Done.", touched)
+    go("fork", "turn-1", NOON + 50, "Done otherwise.", touched)  # copied later, with other times
+    assert counted(ledger) == ({"Bash": 2, "Edit": 1}, {"/w/a.py": 1, "/w/b.py": 1})
+    go("other", "turn-2", NOON + 99, "Its own.")  # a model that gives the same ids in every conversation
+    gone = go("copy", "turn-3", NOON + 99, "Its own, copied.")  # the same id at the same time
+    assert counted(ledger) == ({"Bash": 4, "Edit": 2}, {"/w/a.py": 2, "/w/b.py": 1})
+    ledger.database.write(lambda tx: captured.supersede(tx, gone, None, NOON))
+    assert counted(ledger) == ({"Bash": 3, "Edit": 2}, {"/w/a.py": 2, "/w/b.py": 1})
+    assert gone not in {turn.id for turn in activity.longest(ledger.database)}
+
+
+def counted(ledger: Ledger) -> tuple[dict[str, int], dict[str, int]]:
+    """Calls by tool, edits by file."""
+    tools = {line.tool: line.calls for line in activity.tools(ledger.database)}
+    return tools, {line.path: line.edits for line in activity.files(ledger.database)}
 
 
 def test_many_edits_are_counted_over_pages(ledger: Ledger) -> None:

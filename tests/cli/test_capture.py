@@ -31,6 +31,15 @@ def full(home: Path, new: Ldg) -> Ldg:
 # sync
 
 
+def test_a_session_without_turns_and_without_a_time_was_not_used_when_its_file_was_written(new: Ldg) -> None:
+    new.text("sync", "--path", str(GOLDEN / "agentuse" / "every-part" / "source"))
+    [idle] = [line for line in new.json("sessions")["sessions"] if line["thread_id"] is None]
+    assert idle["used_at"] is None
+    [row] = [row for row in new.text("sessions").splitlines() if row.startswith(idle["label"])]
+    assert row.split()[1:6] == ["0", "-", "-", "-", "active,"]
+    assert "used" not in new.text("show", idle["label"]).splitlines()[1]
+
+
 def test_sync_makes_a_ledger_of_every_agents_sessions(home: Path, new: Ldg) -> None:
     done = new.json("sync")
     assert sorted(done["sources"]) == FORMATS

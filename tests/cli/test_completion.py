@@ -29,6 +29,14 @@ def test_commands_options_and_their_values() -> None:
     assert offers("ldg sync --source c") == ["claude-code", "codex", "cursor"]
 
 
+def test_names_that_a_command_takes() -> None:
+    assert offers("ldg stats --by m") == ["month", "model"]
+    assert offers("ldg stats --by day,m") == ["day,month", "day,model"]
+    assert "model" not in offers("ldg stats --by model,")
+    assert offers("ldg face aix_t") == ["aix_turns", "aix_tool_calls"]
+    assert offers("ldg ability ldg:task:") == ["save", "get", "query", "history", "recover"]
+
+
 def test_sessions_and_turns(ldg: Ldg) -> None:
     at = f"ldg --db {ldg.url}"
     head = ldg.json("head", "fix-login")["turn_id"]

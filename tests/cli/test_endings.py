@@ -21,8 +21,8 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
     ("args", "kind", "words"),
     [
         (("show", "nowhere"), "NotFound", "no turn or session 'nowhere'"),
-        (("head", "nowhere"), "NotFound", "ldg sessions"),
-        (("fork", "zzzzzzzz"), "NotFound", "ldg tree"),
+        (("head", "nowhere"), "NotFound", "`LDG sessions` lists them"),
+        (("fork", "zzzzzzzz"), "NotFound", "`LDG tree` show what there is"),
         (("fork", "fix-login", "--label", "another-way"), "LabelTaken", "choose another label"),
         (("forward", "another-way"), "NotAllowed", "nothing ahead of it"),
         (("rewind", "fix-login", "--turns", "99"), "BadInput", "has 7 turns"),
@@ -33,6 +33,7 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
         (("sessions", "--cursor", "nonsense"), "Usage", "is not a cursor"),
         (("timeline", "--cursor", "nonsense"), "BadInput", "is not a cursor"),
         (("tree", "--cursor", "zz"), "BadInput", "is not a cursor"),
+        (("including", "fix-login", "--cursor", "zz"), "BadInput", "is not a cursor"),
         (("face", "agent_sessions", "--after", "zz"), "BadInput", "is not a cursor"),
         (("face", "event_threads", "--after", "zz"), "BadInput", "is not a cursor"),
         (("face", "aix_sessions", "--after", "zz"), "BadInput", "is not a cursor"),
@@ -43,7 +44,7 @@ _MAIN = "from agents_ledger.cli.main import main; main()"
     ],
 )
 def test_what_can_not_be_done_is_said(ldg: Ldg, args: tuple[str, ...], kind: str, words: str) -> None:
-    said = ldg.text(*args, code=2)
+    said, words = ldg.text(*args, code=2), words.replace("LDG", f"ldg --db {ldg.url}")
     assert said.startswith("ldg: ")
     assert words in said
     assert "Traceback" not in said
@@ -54,11 +55,12 @@ def test_what_can_not_be_done_is_said(ldg: Ldg, args: tuple[str, ...], kind: str
 
 def test_a_missing_ledger_is_not_made_by_looking_or_moving(tmp_path: Path) -> None:
     nowhere = Ldg(str(tmp_path / "none.db"))
-    for args in (("sessions",), ("tree",), ("fork", "abcd"), ("archive", "x"), ("verify",), ("doctor",)):
+    moving = (("fork", "abcd"), ("archive", "x"), ("migrate",), ("migrate", "--check"))
+    for args in (("sessions",), ("tree",), ("verify",), ("doctor",), *moving):
         said = nowhere.text(*args, code=2)
         assert "there is no ledger at" in said
-        assert "`ldg sync` makes one of the agents' sessions, `ldg demo` one to look at" in said
-    nowhere.text("migrate", code=2)
+        ldg = f"ldg --db {tmp_path}/none.db"
+        assert f"`{ldg} sync` makes one of the agents' sessions, `{ldg} demo` one to look at" in said
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agents_ledger import Ledger, Message, Turn
+from agents_ledger import Call, Ledger, Message, Turn
 from agents_ledger.ledger.env import Env
 from tests.cli.conftest import Ldg
 
@@ -47,6 +47,19 @@ def test_an_unknown_time_is_no_date(empty: Ldg) -> None:
         ledger.append("main", Turn(messages=(Message("user", "When was that?"),)))
     for command in (("sessions",), ("show", "main"), ("history", "main"), ("search", "When")):
         assert "1970" not in empty.text(*command), command
+
+
+def test_what_took_long_is_said_in_units_that_fit(empty: Ldg) -> None:
+    began, ended = 1_770_000_000_000, 1_770_000_000_000 + 24_965_484_200
+    call = Call("Bash", {"command": "sleep"}, "ok", started_at=began, completed_at=began + 200_000)
+    with Ledger.open(empty.url) as ledger:
+        given = Turn(messages=(Message("user", "Wait."),), calls=(call,), started_at=began, completed_at=ended)
+        ledger.append("main", given)
+    for command in (("show", "main"), ("timeline",), ("replay", "main"), ("stats", "turns")):
+        said = empty.text(*command)
+        assert "288 d 22 h" in said, command
+        assert "24965484" not in said, command
+    assert "3 min 20 s" in empty.text("show", "main")
 
 
 def test_sessions_page_by_page(ldg: Ldg) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Self
 import pytest
 
 from agents_ledger import Call, Message, Turn
-from agents_ledger.cli.stepping import Walk
-from agents_ledger.cli.steps import span
+from agents_ledger.cli.stepping import Walk, asking
+from agents_ledger.cli.words import span
 from tests.cli.conftest import Ldg
 from tests.support.terminals import COLOURS
 
@@ -136,6 +136,14 @@ def test_a_reader_at_a_terminal_steps_by_keys(ldg: Ldg) -> None:
         keys.press("a")
         assert "time zone" in keys.until("— completed · 658 tokens")
     assert keys.code == 0
+
+
+@pytest.mark.parametrize("width", [39, 60, 79, 159])
+def test_the_line_that_asks_for_a_key_names_whole_keys_and_always_how_to_quit(width: int) -> None:
+    line = asking(["— turn 12 of 34, step 5 of 67", "the end"], width)
+    assert len(line) <= width
+    assert line.rstrip().endswith(" · q quit")
+    assert ("space next · p back · t turn · c context" in line) == (width == 159)
 
 
 def test_ctrl_c_ends_a_replay_by_keys_with_130(ldg: Ldg) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents_ledger import Call, Message, Turn
+from agents_ledger import Call, Message, Settings, Turn
 from tests.cli.conftest import Ldg
 from tests.cli.test_replay import Keys
 from tests.support.terminals import COLOURS, on_a_terminal
 
+FACTS = ("turn", "parent", "depth", "began", "role", "workspace", "thread", "seal")
 ANSWER = """## Result
 
 Two things:
@@ -93,7 +94,9 @@ def test_images_are_named_by_kind_and_size_and_place(answered: Ldg) -> None:
     answered.json("sync", "--path", str(golden))
     found = answered.json("sessions", "--origin", "claude-code")["sessions"]
     shown = "".join(answered.text("show", line["label"]) for line in found)
-    assert re.search(r"\[image image/png, \d+ B\]  in the evidence at \d+:\d+\+\d+; `ldg export \w{26}` has it", shown)
+    place = r"in the evidence at \d+:\d+\+\d+"
+    named = rf"`ldg --db {re.escape(answered.url)} export \w{{26}}` has it"
+    assert re.search(rf"\[image image/png, \d+ B\]  {place}; {named}", shown)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,23 @@ def test_everything_fits_the_width(ldg: Ldg, monkeypatch: pytest.MonkeyPatch, co
             assert len(line) <= columns, (args, line)
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_what_goes_on_in_the_next_line_is_indented(empty: Ldg, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words, place = "the okapi walks through a wood " * 6, Settings(workspace_path="/srv/a long way/" + "down " * 12)
+    with empty.open() as ledger:
+        turn_id = ledger.append("-".join(["long"] * 12), Turn((Message("user", words),), settings=place))
+    for args in (("search", "okapi"), ("timeline",), ("fork", "--find", "okapi"), ("show", turn_id)):
+        for line in COLOURS.sub("", on_a_terminal("--db", empty.url, *args)[0]).splitlines():
+            assert len(line) <= columns or " --db " in line, (args, line)
+            begins = (
+                line.startswith((" ", "long", "20", "○", "no ", "go on", "what an agent"))
+                or line.split(" ")[0] in FACTS
+            )
+            assert begins or not line, (args, line)
+
+
 def test_a_command_to_be_copied_is_never_broken(answered: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     with answered.open() as ledger:
@@ -159,10 +179,11 @@ def test_long_output_goes_through_the_pager_that_was_chosen(
     pager.write_text(f"#!/bin/sh\ncat > {tmp_path}/paged\necho through the pager\n")
     pager.chmod(pager.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PAGER", str(pager))
-    for args in (("show", "fix-login"), ("tree", "fix-login")):
+    lists = (("sessions",), ("search", "login"), ("timeline",), ("stats",), ("stats", "tools"), ("audit",))
+    for args in (("show", "fix-login"), ("tree", "fix-login"), *lists):
         with Keys("--db", ldg.url, *args) as person:
             person.until("through the pager")
-        assert person.code == 0
+        assert person.code == (1 if args == ("audit",) else 0)
         assert COLOURS.search((tmp_path / "paged").read_text())
         (tmp_path / "paged").unlink()
     with Keys("--db", ldg.url, "show", "fix-login", "--no-pager") as person:

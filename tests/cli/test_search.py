@@ -93,6 +93,17 @@ def test_words_ask_more_loosely_than_options_which_ask_as_in_every_list(talking:
     assert "--model for the whole name ('*opus*' for a part of it)" in helped
 
 
+def test_a_slip_in_a_query_is_answered_and_noted(talking: Ldg) -> None:
+    done = talking.run("search", "zebra", "since:2026-13-40", "role:asistant")
+    assert (done.exit_code, done.stdout) == (1, talking.text("search", "tomatoes", code=1))
+    assert [line.split(":")[:3] for line in done.stderr.splitlines()] == [
+        ["ldg", " since", "2026-13-40 was taken as words"],
+        ["ldg", " role", "asistant is nobody's"],
+    ]
+    assert len(talking.json("search", "zebra since:2026-13-40 role:asistant", code=1)["notes"]) == 2
+    assert talking.json("search", "zebra")["notes"] == []
+
+
 def test_a_search_takes_up_what_is_not_indexed_yet(talking: Ldg) -> None:
     with Ledger.open(talking.url) as ledger:
         ledger.append("late", said("a quokka", "yes"))
@@ -106,5 +117,5 @@ def test_the_index_is_made_anew(talking: Ldg) -> None:
 
 
 def test_meaning_asks_for_what_it_needs(talking: Ldg) -> None:
-    wanted = "ldg index --semantic" if embedding.is_installed() else "pip install"
+    wanted = f"`ldg --db {shlex.quote(talking.url)} index --semantic`" if embedding.is_installed() else "pip install"
     assert wanted in talking.text("search", "--semantic", "who has stripes there", code=2)

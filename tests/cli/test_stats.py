@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from agents_ledger import Call, Message, Settings, Turn, Usage
 from tests.cli.conftest import Ldg
 from tests.support.planted import KEY
+from tests.support.terminals import COLOURS, on_a_terminal
 
 HEAD = ["DAY", "CALLS", "INPUT", "CACHED", "CACHE", "WRITE", "OUTPUT", "REASONING", "TOTAL", "COST"]
 
@@ -101,3 +103,21 @@ def test_an_audit_says_what_it_found_and_ends_with_1(used: Ldg, empty: Ldg) -> N
     assert (
         used.text("audit", "--rule", "permission") == "       0  permissions used but not granted --rule permission\n"
     )
+
+
+def test_a_small_terminal_is_told_which_columns_have_no_room(used: Ldg, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+    with used.open() as ledger:
+        ledger.append("odd", Turn(calls=(Call("Bash", {"command": "false"}, status="failed", error="exit 1"),)))
+    for args, elsewhere in (
+        (("stats", "--by", "session"), "--csv"),
+        (("stats", "tools"), "--csv"),
+        (("stats", "turns"), "--csv"),
+        (("audit",), "--json"),
+    ):
+        said = " ".join(COLOURS.sub("", on_a_terminal("--db", used.url, *args)[0]).split())
+        [count] = re.findall(rf"(\d) columns? left out \(.*?\): a wider terminal or {elsewhere} has (?:them|it)", said)
+        assert int(count) >= 1
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "left out" not in on_a_terminal("--db", used.url, "stats", "--by", "session")[0]

@@ -18,7 +18,7 @@ def test_rewind_and_forward_undo_each_other(ldg: Ldg) -> None:
     assert (move["reason"], move["from_thread_id"]) == ("rewind", head)
     assert ldg.json("forward", "fix-login")["move"]["thread_id"] == head
     assert ldg.text("rewind", "fix-login").startswith("rewind: fix-login moved from")
-    assert "`ldg history fix-login`" in ldg.text("forward", "fix-login")
+    assert f"`ldg --db {ldg.url} history fix-login`" in ldg.text("forward", "fix-login")
     first = ldg.json("tree", "fix-login")["trees"][0]["root_id"]
     assert ldg.json("rewind", "fix-login", first[-10:])["move"]["thread_id"] == first
     assert ldg.json("forward", "fix-login", head[-10:])["move"]["thread_id"] == head
@@ -78,6 +78,6 @@ def test_migrate_brings_an_empty_database_up_to_date(tmp_path: Path) -> None:
     new = Ldg(str(tmp_path / "new.db"))
     pending = new.json("migrate", "--check", code=1)["pending"]
     assert pending
-    assert "ldg migrate" in new.text("sessions", code=2)
+    assert f"`ldg --db {tmp_path / 'new.db'} migrate`" in new.text("sessions", code=2)
     assert new.json("migrate")["applied"] == pending
     assert new.json("sessions") == {"sessions": [], "next": None}

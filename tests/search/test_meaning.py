@@ -7,6 +7,7 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import embedding, meaning
+from agents_ledger.ledger.finding import By
 from tests.search.conftest import fill, said
 
 needs_model = pytest.mark.skipif(not embedding.is_installed(), reason="the extra `semantic` is not installed")
@@ -37,6 +38,17 @@ def test_a_single_word_is_looked_for_as_a_word(compared: Ledger) -> None:
 def test_filters_hold_for_meaning_too(compared: Ledger) -> None:
     found = compared.search("an animal with stripes origin:claude-code", by="meaning")
     assert {group.origin for group in found.groups} == {"claude-code"}
+
+
+@needs_model
+@pytest.mark.parametrize("by", ["meaning", "both"])
+def test_what_must_not_be_there_is_not_found_by_meaning_either(compared: Ledger, by: By) -> None:
+    question = "an animal with stripes"
+    assert "zoo" in {group.session for group in compared.search(question, by=by).groups}
+    for exclusion in ("-zebra", '-"zebra has"', "-zeb*"):
+        found = compared.search(f"{question} {exclusion}", by=by)
+        assert found.groups
+        assert "zoo" not in {group.session for group in found.groups}, exclusion
 
 
 @needs_model

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agents_ledger.model.queries import KEYS, Condition, Query, Term, parse, spoken
+from agents_ledger.model.queries import KEYS, Condition, Query, Term, parse, remarks, spoken
 from agents_ledger.model.tokens import is_special, is_unspaced, special_words, tokens
 
 _PIECES = st.one_of(
@@ -17,6 +17,9 @@ _TEXTS = st.lists(_PIECES, max_size=12).map(" ".join) | st.lists(_PIECES, max_si
 
 @given(_TEXTS)
 @example("0*.*")
+@example("(-🚀")
+@example("-🚀*")
+@example("-🚀 --🚀")
 def test_every_text_is_a_query_that_can_be_said_again(text: str) -> None:
     query = parse(text)
     assert parse(spoken(query)) == query
@@ -40,6 +43,8 @@ def test_no_term_is_empty(text: str) -> None:
         ('"unterminated phrase', [Term("unterminated phrase", is_quoted=True)]),
         ("Why did it fail? (again)", [Term("Why"), Term("did"), Term("it"), Term("fail"), Term("again")]),
         ("--force -> ... ?", [Term("--force"), Term("->")]),
+        ("done -🚀 -✅ok", [Term("done"), Term("🚀", is_excluded=True), Term("✅ok", is_excluded=True)]),
+        ("(-🚀) --🚀 -→", [Term("-🚀", is_quoted=True), Term("--🚀"), Term("-→")]),
         ("**bold**", [Term("bold", is_prefix=True)]),
         ("   ", []),
     ],
@@ -59,6 +64,21 @@ def test_conditions_stand_beside_words() -> None:
     )
     assert query.values("origin", is_excluded=True) == ["codex"]
     assert query.values("origin") == []
+
+
+def test_what_is_not_taken_as_it_looks_is_said_with_what_would_be() -> None:
+    time, role = remarks('since:2026-13-40 role:asistant budget since:2026-13-40 "until:then"')
+    assert time.startswith("since:2026-13-40 was taken as words: '2026-13-40' is not a time: write 2026-11-15")
+    assert role == "role:asistant is nobody's: user, assistant, system, tool are the roles that there are"
+    assert remarks("-until:2026-11") == [
+        "-until:2026-11 was taken as words: no time can be taken away, write since: instead"
+    ]
+    assert remarks("since:2d until:2026-11 role:AI -role:tool role: file:x http://y 12:30") == []
+
+
+@given(_TEXTS)
+def test_every_text_can_be_remarked_on(text: str) -> None:
+    assert all(remarks(text))
 
 
 def test_a_key_without_a_value_is_a_word() -> None:

@@ -68,6 +68,7 @@ def marked(found: Found) -> list[str]:
         ("🚀 -ship", set()),  # the words beside an emoji are in another index
         ("🚀 -deployed", {"asia"}),  # in another message
         ('ship -"🚀"', set()),
+        ("ship -🚀", set()),
         ('"c++" -port', {"engine"}),
         ('"++" -compiles -port', set()),  # signs alone are in no index
         ("登录 -react", set()),

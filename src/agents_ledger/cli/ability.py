@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agents_ledger.cli.completing import complete_abilities
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.terminal import json_safe
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_abilities)
 @click.argument("input", required=False)
 @click.option("--describe", is_flag=True, help="What there is, or what NAME takes and gives, as JSON schemas.")
 @click.option("--stdio", is_flag=True, help="Answer JSON lines: {id, ability, input} → {id, output} or {id, error}.")

@@ -6,7 +6,8 @@ import click
 
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import filtered
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.options import with_pager
+from agents_ledger.cli.screen import Part, Screen, paged
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import number, plural, short, when
 from agents_ledger.ledger.audit import RULES, Finding
@@ -26,8 +27,9 @@ _FOUND = 1  # exit code
     help="Findings that are shown; all are counted.",
 )
 @filtered
+@with_pager
 @door
-def audit(opened: Door, filters: Filters, rules: tuple[str, ...], limit: int) -> None:
+def audit(opened: Door, filters: Filters, rules: tuple[str, ...], limit: int, pager: bool | None) -> None:
     """What agents did that they should not have done, and secrets that were seen. Ends with 1 if there is any.
 
     Tools used but not available, permissions used but not granted, files written outside the workspace, commands that
@@ -45,7 +47,8 @@ def audit(opened: Door, filters: Filters, rules: tuple[str, ...], limit: int) ->
         ordered = {rule: counts[rule] for rule in rules or RULES}
         answer({"findings": shown, "counts": ordered, "more": counts.total() > len(shown)})
     else:
-        _print(Screen(), shown, counts, rules or tuple(RULES))
+        with paged(is_wanted=pager) as screen:
+            _print(screen, shown, counts, rules or tuple(RULES))
     click.get_current_context().exit(_FOUND if counts else 0)
 
 
@@ -53,7 +56,7 @@ def _print(screen: Screen, shown: list[Finding], counts: Counter[str], rules: tu
     if shown:
         rows: list[list[Part]] = [_row(finding, screen) for finding in shown]
         columns = ["RULE", "WHEN", "TURN", "SESSION", "WHAT", "FOUND"]
-        screen.table(columns, rows, wrapped=("FOUND",), optional=("SESSION", "WHEN"))
+        screen.table(columns, rows, wrapped=("FOUND",), optional=("SESSION", "WHEN"), elsewhere="--json")
         screen.line()
     for rule in rules:
         style = "yellow" if counts[rule] else "green"

@@ -83,7 +83,7 @@ def compact(opened: Door, /, session: str, summary: str | None, **given: Any) ->
     elif opened.as_json:
         answer({"turn_id": made.turn_id, "compaction": made})
     else:
-        _say(session, made, origin)
+        _say(opened, session, made, origin)
 
 
 def read_text(given: str) -> str:
@@ -107,7 +107,7 @@ def _by_hand(opened: Door, session: str, text: str, given: dict[str, Any]) -> No
         return
     screen = Screen()
     screen.line("compacted: turn ", (short(turn_id), "bold"), f" summarises {session}")
-    screen.line((f"`ldg context {short(turn_id)}` shows what the agent sees from here", "dim"))
+    screen.line((f"`{opened.ldg} context {short(turn_id)}` shows what the agent sees from here", "dim"))
 
 
 def _policy(given: dict[str, Any]) -> Policy:
@@ -149,7 +149,7 @@ def _say_not_due(opened: Door, session: str, found: Due | None) -> None:
     raise click.exceptions.Exit(_NOT_DUE)
 
 
-def _say(session: str, made: Outcome, origin: str | None) -> None:
+def _say(opened: Door, session: str, made: Outcome, origin: str | None) -> None:
     screen = Screen()
     before, after = made.tokens_before, made.tokens_after
     screen.line("compacted: turn ", (short(made.turn_id), "bold"), f" summarises {session}")
@@ -159,9 +159,9 @@ def _say(session: str, made: Outcome, origin: str | None) -> None:
     if made.flush is not None and "error" in made.flush:
         screen.line((f"memory was not written down: {made.flush['error']}", "yellow"))
     if origin is not None:
-        onward = f"`ldg fork {short(made.turn_id)} --into {origin}` goes on from it there"
+        onward = f"`{opened.ldg} fork {short(made.turn_id)} --into {origin}` goes on from it there"
         screen.line((f"{origin} itself does not know of it; {onward}", "dim"))
-    screen.line((f"`ldg context {short(made.turn_id)}` shows what the agent sees from here", "dim"))
+    screen.line((f"`{opened.ldg} context {short(made.turn_id)}` shows what the agent sees from here", "dim"))
 
 
 def _show_plan(opened: Door, session: str, policy: Policy) -> None:
@@ -179,7 +179,7 @@ def _show_plan(opened: Door, session: str, policy: Policy) -> None:
     screen.line(f"{session}: {number(found.tokens.count)} tokens ({found.tokens.how}), due: {found.trigger or 'no'}")
     screen.line(
         f"{plural(len(planned.dropped), 'turn')} would be summarised, {plural(len(planned.kept), 'turn')} kept; "
-        f"nothing was written. `ldg compact {quoted(session)}` does it"
+        f"nothing was written. `{opened.ldg} compact {quoted(session)}` does it"
     )
 
 

@@ -1,6 +1,6 @@
-"""What a shell offers to complete: sessions, turns, origins. Quick, and silent whatever goes wrong."""
+"""What a shell offers to complete: sessions, turns, names of ours. Quick, and silent whatever goes wrong."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -45,11 +45,38 @@ def complete_origins(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 def complete_formats(_: click.Context, __: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """The formats that there are readers for."""
+    from agents_ledger.formats import formats  # noqa: PLC0415 - only when a shell asks
+
+    return _beginning(incomplete, (form.name for form in formats()))
+
+
+def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """What tokens are counted by; after a comma, the others."""
+    from agents_ledger.ledger.stats import DIMENSIONS  # noqa: PLC0415 - as above
+
+    before = incomplete.rpartition(",")[0]
+    given = before.split(",") if before else []
+    return _beginning(incomplete, (",".join([*given, each]) for each in DIMENSIONS if each not in given))
+
+
+def complete_tables(_: click.Context, __: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """The tables of other systems."""
+    from agents_ledger.faces.tables import TABLES  # noqa: PLC0415 - as above
+
+    return _beginning(incomplete, TABLES)
+
+
+def complete_abilities(_: click.Context, __: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """The abilities of Agent OS."""
+    from agents_ledger.faces.agent_os.schemas import described  # noqa: PLC0415 - as above
+
+    return _beginning(incomplete, described())
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> "list[CompletionItem]":
     from click.shell_completion import CompletionItem  # noqa: PLC0415 - only when a shell asks
 
-    from agents_ledger.formats import formats  # noqa: PLC0415 - as above
-
-    return [CompletionItem(form.name) for form in formats() if form.name.startswith(incomplete)]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _labels(ledger: "Ledger", beginning: str) -> Offers:

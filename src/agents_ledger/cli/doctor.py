@@ -31,7 +31,7 @@ def doctor(opened: Door) -> None:
             }
         )
     else:
-        _print(Screen(), found)
+        _print(Screen(), opened, found)
     if found.problems:
         click.get_current_context().exit(1)
 
@@ -44,7 +44,7 @@ def _examined(opened: Door) -> Health:
         return Health({}, [], {}, {}, {}, [str(damage)], [])
 
 
-def _print(screen: Screen, found: Health) -> None:
+def _print(screen: Screen, opened: Door, found: Health) -> None:
     rows = _rows(found) if found.facts else [("ledger", "can't be read")]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
@@ -55,7 +55,7 @@ def _print(screen: Screen, found: Health) -> None:
     for problem in found.problems:
         screen.line(("wrong", "bold red"), f": {problem}")
     if not found.problems:
-        screen.line(("healthy", "bold green"), ": `ldg verify` checks every turn, too")
+        screen.line(("healthy", "bold green"), f": `{opened.ldg} verify` checks every turn, too")
 
 
 def _rows(found: Health) -> list[tuple[str, str]]:

@@ -13,13 +13,16 @@ BAD = 2
 INTERRUPTED = 130
 
 
-def ending_of(problem: Exception, *, as_json: bool) -> int:
-    """Says what went wrong, on stderr (or as JSON on stdout); gives the exit code."""
+def ending_of(problem: Exception, *, as_json: bool, ldg: str) -> int:
+    """Says what went wrong, on stderr (or as JSON on stdout); gives the exit code.
+
+    Commands that are named in it lead to the ledger that was asked: `ldg` is what is typed for that.
+    """
     if isinstance(problem, click.Abort):
         return INTERRUPTED
     if config.is_debugging() and not isinstance(problem, LedgerError | click.ClickException):
         raise problem
-    kind, message = _described(problem)
+    kind, message = _described(problem, ldg)
     if as_json:
         sys.stdout.write(json_safe(json.dumps({"error": {"kind": kind, "message": message}})) + "\n")
     else:
@@ -27,9 +30,9 @@ def ending_of(problem: Exception, *, as_json: bool) -> int:
     return BAD
 
 
-def _described(problem: Exception) -> tuple[str, str]:
+def _described(problem: Exception, ldg: str) -> tuple[str, str]:
     if isinstance(problem, LedgerError):
-        return type(problem).__name__, str(problem)
+        return type(problem).__name__, str(problem).replace("`ldg ", f"`{ldg} ")
     if isinstance(problem, click.UsageError):
         command = problem.ctx.command_path if problem.ctx else "ldg"
         return "Usage", f"{problem.format_message().rstrip('.')} (`{command} --help` explains)"

@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+from agents_ledger.cli.completing import complete_tables
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Part, Screen, cut
 from agents_ledger.cli.shapes import answer
@@ -18,7 +19,7 @@ _WIDEST = 60  # characters of a value in the table; --json has all of it
 
 
 @click.command()
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=complete_tables)
 @click.option("--id", "row_id", metavar="ID", help="The row with this id.")
 @click.option("--session", metavar="ID", help="The rows of this session, by its id in that system.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Rows on a page.")

@@ -131,7 +131,7 @@ def _fork_here(opened: Door, start: Start) -> None:
         return
     screen = Screen()
     screen.line("forked: ", (made.label, "bold green"), f" begins at {short(made.thread_id or '')}")
-    screen.line((f"its next turn makes a branch; see `ldg tree {quoted(made.label)}`", "dim"))
+    screen.line((f"its next turn makes a branch; see `{opened.ldg} tree {quoted(made.label)}`", "dim"))
 
 
 def _tell_into(opened: Door, start: Start, into: str) -> None:

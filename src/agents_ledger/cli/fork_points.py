@@ -68,14 +68,14 @@ def _print_point(screen: Screen, at: int, point: "ForkPoint") -> None:
     when = ago(point.started_at) if screen.is_terminal else clock(point.started_at)
     folder = (point.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     about = [point.origin or "", folder, f"turn {number(point.depth)}", when]
-    head: list[Part] = [f"{at:>2}  ", (short(point.turn_id), "cyan"), "  ", (point.session or "(no session)", "bold")]
+    head: list[Part] = [(short(point.turn_id), "cyan"), "  ", (point.session or "(no session)", "bold")]
     if point.title:
         head.append(f"  {point.title}")
-    screen.line(*head, (f"  {' · '.join(word for word in about if word)}", "dim"))
+    screen.hanging(*head, (f"  {' · '.join(word for word in about if word)}", "dim"), first=f"{at:>2}  ", rest=" " * 9)
     screen.block("; ".join(point.reasons), indent=4, first="why: ", rest=" " * 5)
     stand = point.stands[0]
     where = "here" if not stand.turns_above else f"{plural(stand.turns_above, 'turn')} before"
-    screen.line((f"    {where}: ", "dim"), *marked(point.snippet))
+    screen.hanging((f"{where}: ", "dim"), *marked(point.snippet), first=" " * 4, rest=" " * 9)
     if stand.turns_above and point.opening:
         screen.block(" ".join(point.opening.split()), indent=4, first="asked here: ", rest=" " * 5)
     screen.line()

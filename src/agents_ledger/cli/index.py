@@ -43,4 +43,5 @@ def index(opened: Door, semantic: bool | None, again: bool) -> None:
     if wanted:
         screen.line(f"Meanings of {plural(turns, 'turn')} were added." if turns else "The meanings are up to date.")
     elif semantic is None:
-        screen.line("Search by meaning needs an extra: pip install 'agents-ledger[semantic]', then `ldg index` again.")
+        onward = f"`{opened.ldg} index` again"
+        screen.line(f"Search by meaning needs an extra: pip install 'agents-ledger[semantic]', then {onward}.")

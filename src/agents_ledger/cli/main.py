@@ -81,7 +81,8 @@ class Ldg(LazyGroup):
 
     def _ended(self, given: list[str], prog_name: str, extra: dict[str, Any]) -> int:
         """The exit code, after everything is said."""
-        extra["standalone_mode"] = False
+        opened = Door()
+        extra |= {"standalone_mode": False, "obj": opened}
         if config.is_completing():
             from agents_ledger.cli import bash  # noqa: PLC0415 - only when a shell asks
 
@@ -93,7 +94,7 @@ class Ldg(LazyGroup):
         except Exception as problem:  # noqa: BLE001 - the door: nothing passes it as a traceback
             from agents_ledger.cli.ending import ending_of  # noqa: PLC0415 - only if something is wrong
 
-            return ending_of(problem, as_json="--json" in given)
+            return ending_of(problem, as_json="--json" in given, ldg=opened.ldg)
         return code if isinstance(code, int) else 0
 
 
@@ -103,7 +104,7 @@ class Ldg(LazyGroup):
     sections={"Capture": _CAPTURE, "Look": _LOOK, "Change": _CHANGE, "Care": _CARE},
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Turns go by their id or its last characters, sessions by label or alias. "
+    epilog="Turns go by their id or its last characters, sessions by label or alias, both by the agent's own id. "
     "Without --db, the ledger is AGENTS_LEDGER_DB, else a file in your data folder.",
 )
 @click.version_option(package_name="agents-ledger", prog_name="ldg", message="%(prog)s %(version)s")

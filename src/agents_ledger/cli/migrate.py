@@ -6,6 +6,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import plural
+from agents_ledger.ledger.opening import require_there
 from agents_ledger.store import Database, open_database
 from agents_ledger.store import migrate as steps
 
@@ -15,6 +16,7 @@ from agents_ledger.store import migrate as steps
 @door
 def migrate(opened: Door, check: bool) -> None:
     """Applies the migrations that the ledger does not have yet, each in one transaction."""
+    require_there(opened.url)
     database = open_database(opened.url, readonly=True)
     try:
         names = [step.name for step in steps.pending(database)]

@@ -19,7 +19,7 @@ def archive(opened: Door, session: str) -> None:
     if opened.as_json:
         answer({"session": row})
     else:
-        Screen().line((row.label, "bold"), f" is archived; `ldg restore {quoted(row.label)}` brings it back")
+        Screen().line((row.label, "bold"), f" is archived; `{opened.ldg} restore {quoted(row.label)}` brings it back")
 
 
 @click.command()

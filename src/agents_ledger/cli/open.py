@@ -30,16 +30,16 @@ def open(door_: Door, id: str, run: bool) -> None:  # noqa: A001, A002 - the nam
     if door_.as_json:
         answer({"open": found})
     else:
-        _say(found)
+        _say(door_, found)
     if run:
         click.get_current_context().exit(_run(found))
 
 
-def _say(found: Opened) -> None:
+def _say(door_: Door, found: Opened) -> None:
     screen = Screen()
     screen.line((in_folder(found.folder, found.command), "bold"))
     if found.is_elsewhere:
-        hint = f"`ldg fork {short(found.turn_id)} --into {found.agent}` continues at its head in the ledger"
+        hint = f"`{door_.ldg} fork {short(found.turn_id)} --into {found.agent}` continues at its head in the ledger"
         screen.line((f"{found.command[0]} goes on at the end of its file; {hint}", "yellow"))
 
 

@@ -80,7 +80,8 @@ def including(opened: Door, turn: str, limit: int, cursor: str) -> None:
             print_more(screen, opened, "including", short(turn_id), cursor=following)
     if not labels and not cursor:
         if not opened.as_json:
-            click.echo(f"ldg: no session has had turn {turn_id}: `ldg fork {short(turn_id)}` makes one", err=True)
+            hint = f"`{opened.ldg} fork {short(turn_id)}` makes one"
+            click.echo(f"ldg: no session has had turn {turn_id}: {hint}", err=True)
         click.get_current_context().exit(1)
 
 

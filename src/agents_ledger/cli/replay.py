@@ -15,6 +15,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.stepping import step_through
 from agents_ledger.cli.steps import Stage
+from agents_ledger.cli.turns import Detail
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.replay import Event, Replay
@@ -68,7 +69,8 @@ def replay(
         if opened.as_json:
             _answer(ledger, chosen, pause, context=context, full=full)
             return
-        stage = Stage(Screen(), partial(changes_of, ledger), full=full, context=context)
+        detail = Detail(thinking=True, full=full, ldg=opened.ldg)
+        stage = Stage(Screen(), partial(changes_of, ledger), detail, context=context)
         is_watched = sys.stdin.isatty() and sys.stdout.isatty() and not config.is_dumb_terminal()
         if is_watched and pause is None and not no_pause:
             step_through(chosen, stage)

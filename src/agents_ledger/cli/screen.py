@@ -44,6 +44,15 @@ class Screen:
         else:
             self._put(_text(_cleaned(parts, _spaced)))
 
+    def hanging(self, *parts: Part, first: str = "", rest: str = "") -> None:
+        """One line after `first`; where a terminal wraps it, it goes on after `rest`."""
+        if self._console is None:
+            self.line(first, *parts)
+            return
+        from agents_ledger.cli.safe import Prefixed  # noqa: PLC0415 - terminals only
+
+        self._put(Prefixed(_text(_cleaned(parts, _spaced)), first, rest))
+
     def unbroken(self, *parts: Part) -> None:
         """One line that is to be copied: where it is too long the terminal wraps it, and knows that it is one."""
         if self._console is None:
@@ -107,11 +116,12 @@ class Screen:
         wrapped: Collection[str] = (),
         cut: Collection[str] = (),
         optional: Sequence[str] = (),
+        elsewhere: str | None = None,
     ) -> None:
         """Rows under names; `right` are columns of numbers.
 
         Where a terminal is too small, the `optional` columns make way, one after the other; then those in `cut` are
-        cut, and those in `wrapped` go on in the next line.
+        cut, and those in `wrapped` go on in the next line. Which made way is said, with what has them `elsewhere`.
         """
         cells = [_cleaned(row, one_line) for row in rows]
         names = [one_line(name) for name in columns]
@@ -137,6 +147,10 @@ class Screen:
         for row in cells:
             drawn.add_row(*(_text([row[at]]) for at in shown))
         self._put(drawn)
+        left = [name for at, name in enumerate(columns) if name and at not in shown]
+        if left and elsewhere is not None:
+            counted = f"{len(left)} column{'s' if len(left) > 1 else ''} left out ({', '.join(left)})"
+            self.line((f"{counted}: a wider terminal or {elsewhere} has {'them' if len(left) > 1 else 'it'}", "dim"))
 
     def clear(self) -> None:
         """An empty terminal; nothing in a pipe."""
@@ -160,7 +174,10 @@ class Screen:
 @contextmanager
 def paged(*, is_wanted: bool | None) -> Iterator[Screen]:
     """The screen; on a terminal with a pager in front of it, if what comes is long."""
-    from agents_ledger.cli import pager  # noqa: PLC0415 - many answers are never paged
+    if is_wanted is False or not sys.stdout.isatty():
+        yield Screen()
+        return
+    from agents_ledger.cli import pager  # noqa: PLC0415 - terminals only
 
     with pager.paged(is_wanted=is_wanted) as file:
         yield Screen(file)

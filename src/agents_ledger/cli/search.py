@@ -6,12 +6,14 @@ import click
 
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import chosen, filtered
-from agents_ledger.cli.options import print_more, with_cursor, with_limit
-from agents_ledger.cli.screen import Part, Screen
+from agents_ledger.cli.options import print_more, with_cursor, with_limit, with_pager
+from agents_ledger.cli.screen import Part, Screen, paged
 from agents_ledger.cli.shapes import answer, found_page
+from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import ago, clock, plural, quoted, short
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.finding import is_behind
+from agents_ledger.model.queries import remarks
 
 if TYPE_CHECKING:
     from agents_ledger.ledger.finding import By
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _SESSIONS = 10
 _NOTHING = "Nothing found. Fewer words, a beginning (conf*) or fewer filters find more: see `ldg search -h`."
+_WRAPPED = " " * 6  # before what goes on in the next line
 _NO_MORE = "Nothing more: all sessions in which it stands were shown."
 
 
@@ -29,9 +32,16 @@ _NO_MORE = "Nothing more: all sessions in which it stands were shown."
 @with_cursor
 @click.option("--semantic/--words", default=None, help="By meaning as well as by words, or by words only.")
 @filtered
+@with_pager
 @door
 def search(
-    opened: Door, query: tuple[str, ...], limit: int, cursor: str | None, semantic: bool | None, filters: "Filters"
+    opened: Door,
+    query: tuple[str, ...],
+    limit: int,
+    cursor: str | None,
+    semantic: bool | None,
+    filters: "Filters",
+    pager: bool | None,
 ) -> int:
     """What was said and done, by words.
 
@@ -57,10 +67,14 @@ def search(
     text = " ".join(query)
     with catching_up(opened) as ledger:
         found = ledger.search(text, filters=filters, limit=limit, cursor=cursor, by=_way(semantic))
+    notes = remarks(text)
     if opened.as_json:
-        answer(found_page(text, found))
+        answer(found_page(text, found, notes))
     else:
-        _print(Screen(), opened, text, found, is_later=cursor is not None)
+        for note in notes:
+            click.echo(f"ldg: {one_line(note)}", err=True)
+        with paged(is_wanted=pager) as screen:
+            _print(screen, opened, text, found, is_later=cursor is not None)
     return 0 if found.groups else 1
 
 
@@ -103,14 +117,14 @@ def _print_group(screen: Screen, group: "Group", *, is_named: bool) -> None:
         head.append(f"  {group.title}")
     if any(about):
         head.append((f"  {' · '.join(word for word in about if word)}", "dim"))
-    screen.line(*head)
+    screen.hanging(*head, rest=_WRAPPED)
     for hit in group.hits:
         when = ago(hit.started_at) if screen.is_terminal else clock(hit.started_at)
-        where: list[Part] = ["  ", (short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
-        screen.line(*where, *_pieces(hit))
+        where: list[Part] = [(short(hit.turn_id), "cyan"), "  ", (f"{when}  {_who(hit)}  ", "dim")]
+        screen.hanging(*where, *_pieces(hit), first="  ", rest=_WRAPPED)
     if group.more or group.is_least:
         how = "a higher --limit shows them" if is_named else f"session:{quoted(group.session or '')}"
-        screen.line((f"  … {_more(group)}: {how}", "dim"))
+        screen.hanging((f"… {_more(group)}: {how}", "dim"), first="  ", rest=_WRAPPED)
     screen.line()
 
 

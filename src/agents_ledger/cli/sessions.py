@@ -4,8 +4,8 @@ import click
 
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import chosen, filtered
-from agents_ledger.cli.options import print_more, with_cursor, with_limit
-from agents_ledger.cli.screen import Part, Screen, cell_width, cut
+from agents_ledger.cli.options import print_more, with_cursor, with_limit, with_pager
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut, paged
 from agents_ledger.cli.shapes import answer, session_line
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import number, plural, when
@@ -24,8 +24,9 @@ _CAPTURED = ("TITLE", "PROJECT")  # shown where a session has one
 @with_limit("Sessions")
 @with_cursor
 @filtered
+@with_pager
 @door
-def sessions(opened: Door, filters: Filters, limit: int, cursor: str | None) -> None:
+def sessions(opened: Door, filters: Filters, limit: int, cursor: str | None, pager: bool | None) -> None:
     """The sessions, the last used first."""
     after = None if cursor is None else parse_cursor(cursor)
     with opened.reading() as ledger:
@@ -34,19 +35,19 @@ def sessions(opened: Door, filters: Filters, limit: int, cursor: str | None) -> 
     if opened.as_json:
         answer({"sessions": [session_line(line) for line in page], "next": following})
         return
-    screen = Screen()
     if not page and filters != EVERYTHING:
-        screen.line(f"No session fits these filters: `{opened.ldg} sessions` alone shows all.")
+        Screen().line(f"No session fits these filters: `{opened.ldg} sessions` alone shows all.")
         return
     if not page:
-        screen.line(
+        Screen().line(
             f"No sessions here. `{opened.ldg} sync` captures the agents' sessions, "
             f"`{opened.ldg} demo` makes some to look at."
         )
         return
-    print_sessions(screen, page)
-    if following:
-        print_more(screen, opened, "sessions", *chosen(), cursor=following)
+    with paged(is_wanted=pager) as screen:
+        print_sessions(screen, page)
+        if following:
+            print_more(screen, opened, "sessions", *chosen(), cursor=following)
 
 
 def print_sessions(screen: Screen, found: list[SessionLine]) -> None:
@@ -68,7 +69,7 @@ def print_sessions(screen: Screen, found: list[SessionLine]) -> None:
 
 def _print_narrow(screen: Screen, found: list[SessionLine], width: int) -> None:
     for line in found:
-        used, label = when(line.session.updated_at, screen), one_line(line.session.label)
+        used, label = when(line.used_at, screen), one_line(line.session.label)
         gap = " " * max(width - cell_width(label) - cell_width(used), _GAP)
         style = "bold" if line.session.status == "active" else "dim"
         screen.line((line.session.label, style), gap, (used, "dim"))
@@ -110,7 +111,7 @@ def _row(line: SessionLine, screen: Screen) -> list[Part]:
         number(line.depth or 0),
         number(line.thread_tokens),
         (line.model or "-", "cyan"),
-        when(session.updated_at, screen),
+        when(line.used_at, screen),
         (status, "" if session.status == "active" else "dim"),
     ]
 

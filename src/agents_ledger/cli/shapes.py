@@ -7,7 +7,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 |---|---|
 | `ldg` | `{"db", "exists", "counts": {…}, "origins": {origin: sessions}, "sessions": [session line…]}` |
 | `sessions` | `{"sessions": [session line…], "next": cursor or null}` |
-| `search` | `{"query", "by": "words", "meaning", "both" or "time", "groups": [group…], "next": cursor or null}` |
+| `search` | `{"query", "by": "words", "meaning", "both" or "time", "groups": [group…], "next", "notes": [text…]}` |
 | `timeline` | `{"turns": [moment…], "next": cursor or null}`, newest first |
 | `timeline --follow` | `{"turn": moment}` on a line, each time that a turn has changed |
 | `stats` | `{"by": […], "lines": [{"key": {…}, sums…}…], "total": sums, "unpriced": {model: tokens}, "prices", …}` |
@@ -58,8 +58,9 @@ was, and how long after the event before it. A turn has its row and its `compact
 result the outcome; an end the status. With `--context --full` a turn has the whole `context`, too.
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
 A session line is a session's row with `depth`, `thread_tokens`, `model`, `last_turn_at` and `opening` (the first words)
-of its head, and the `title` and `project` that its source gives it; `details` are all that its sources say about it, or
-null. A capture is a row of `captures` with its `digest` as hex; a problem is a row of `problems`; a place is
+of its head, the `title` and `project` that its source gives it, and `used_at` (null: unknown); `details` are all that
+its sources say about it, or null. A capture is a row of `captures` with its `digest` as hex; a problem is a row of
+`problems`; a place is
 `{"path", "exists", "files", "size_bytes"}`. A round is `{"found", "new", "grown", "rewritten", "unchanged", "gone",
 "bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable":
 [path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and
@@ -71,6 +72,7 @@ A point is a turn to fork from: `{"turn_id", "score", "session", "origin", "proj
 "depth", "opening", "words": […], "missing": […], "stands": [{"turn_id", "turns_above", "words", "share",
 "is_summarised"}…], "snippet", "context_tokens", "is_estimated", "is_over_budget", "reasons": […]}`: `words` of the
 question stand on the way to it, `stands` says where.
+Notes say what of a query was not taken as it looks, and what would be.
 A group is a session with its hits: `{"session", "title", "project", "origin", "is_subagent", "hits": […], "more"}`; a
 hit is `{"turn_id", "started_at", "model", "status", "place", "role", "tool", "snippet": {"text", "marks": [[from,
 to]…]}, "score", "is_partial"}`: `place` is the column (content, thinking, params, result) or title, summary, path.
@@ -108,9 +110,9 @@ def session_line(line: "SessionLine") -> Shape:
     return {**msgspec.structs.asdict(line.session), **rest}
 
 
-def found_page(text: str, value: "Found") -> Shape:
+def found_page(text: str, value: "Found", notes: list[str]) -> Shape:
     """A page of hits."""
-    return {"query": text, "by": value.by, "groups": value.groups, "next": value.next}
+    return {"query": text, "by": value.by, "groups": value.groups, "next": value.next, "notes": notes}
 
 
 def fork_points_page(value: "ForkPoints") -> Shape:

@@ -20,6 +20,7 @@ from agents_ledger.cli.words import ago, at_home, number, plural, quoted, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
+from agents_ledger.model.overview import used_at
 from agents_ledger.model.rows import AliasRow, Record, SessionRow
 
 _SOURCES = 5
@@ -50,10 +51,13 @@ def show(
     raw: bool,
     pager: bool | None,
 ) -> None:
-    """The last turns of a session (label or alias), or one turn (id, or its last characters)."""
+    """The last turns of a session (label or alias), or one turn (id, or its last characters).
+
+    The id that an agent gave to a session, a message or a call leads there, too, if only one has it.
+    """
     if raw and opened.as_json:
         raise click.UsageError("--raw gives bytes, not JSON: choose one of them")
-    detail = Detail(thinking=thinking, full=full)
+    detail = Detail(thinking=thinking, full=full, ldg=opened.ldg)
     with opened.reading() as ledger:
         if raw:
             put_bytes(records(ledger, ledger.find(id)))
@@ -133,8 +137,9 @@ def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
 
 
 def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRow, page: _Page, detail: Detail) -> None:
-    _print_session(screen, session, page.head)
-    _print_captured(screen, session, details_of(ledger, session.label), captures_of(ledger, session.label))
+    details = details_of(ledger, session.label)
+    _print_session(screen, session, page.head, details)
+    _print_captured(screen, session, details, captures_of(ledger, session.label))
     _print_relatives(screen, session, ledger.aliases(session.label), ledger.subagents(session.label))
     if page.earlier:
         before = f"{opened.ldg} show {quoted(session.label)} --cursor {page.first}"
@@ -146,11 +151,12 @@ def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRo
         print_turn(screen, record, detail, partial(changes_of, ledger))
 
 
-def _print_session(screen: Screen, session: SessionRow, head: Record | None) -> None:
+def _print_session(screen: Screen, session: SessionRow, head: Record | None, details: Details | None) -> None:
     turns = 0 if head is None else head.turn.depth
     known = None if head is None else head.turn.thread_tokens
     tokens = [] if known is None else [f"{number(known)} tokens"]
-    said = [plural(turns, "turn"), *tokens, session.status, f"used {ago(session.updated_at)}"]
+    used = used_at(session, None if details is None else details.last_at or details.started_at)
+    said = [plural(turns, "turn"), *tokens, session.status, *([f"used {ago(used)}"] if used else [])]
     screen.line((session.label, "bold green"))
     screen.line((" · ".join(said), "dim"))
 

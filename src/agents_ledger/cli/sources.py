@@ -37,7 +37,8 @@ def sources(opened: Door, verbose: bool) -> None:
     if missing:
         screen.line()
         gone = plural(len(missing), "captured file")
-        screen.line((f"{gone} no longer at the source: the bytes are kept, `ldg export` has them", "yellow"))
+        kept = f"the bytes are kept, `{opened.ldg} export` has them"
+        screen.line((f"{gone} no longer at the source: {kept}", "yellow"))
         for path in missing if verbose else missing[:_NAMED]:
             screen.line("  ", (path, "dim"))
         if not verbose and len(missing) > _NAMED:

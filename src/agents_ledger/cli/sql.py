@@ -22,7 +22,8 @@ def sql(opened: Door, query: str, limit: int, timeout: float, as_csv: bool) -> N
     """Runs QUERY (or standard input, with `-`) on the ledger's tables. It can read and nothing else."""
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():
-        raise click.UsageError('there is no query: try ldg sql "SELECT tool_name, count(*) FROM tool_calls GROUP BY 1"')
+        some = '"SELECT tool_name, count(*) FROM tool_calls GROUP BY 1"'
+        raise click.UsageError(f"there is no query: try {opened.ldg} sql {some}")
     with opened.reading() as ledger:
         columns, found = ledger.database.query(text, limit=limit + 1, timeout_s=timeout)
     if any(len(row) != len(columns) for row in found):

@@ -9,9 +9,11 @@ import click
 import msgspec
 
 from agents_ledger import config
+from agents_ledger.cli.completing import complete_dimensions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.filters import filtered
-from agents_ledger.cli.screen import Screen
+from agents_ledger.cli.options import with_pager
+from agents_ledger.cli.screen import Screen, paged
 from agents_ledger.cli.shapes import Shape, answer
 from agents_ledger.cli.stats_tables import print_contexts, print_files, print_tokens, print_tools, print_turns
 from agents_ledger.cli.terminal import clean
@@ -53,6 +55,7 @@ def _dimensions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
     multiple=True,
     metavar="WORD",
     callback=_dimensions,
+    shell_complete=complete_dimensions,
     help=f"Of tokens: {', '.join(DIMENSIONS)}; several by commas.  [default: day]",
 )
 @click.option(
@@ -66,9 +69,18 @@ def _dimensions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
 @click.option("--csv", "as_csv", is_flag=True, help="Answer with CSV, all lines of it.")
 @click.option("--sync", "is_fresh", is_flag=True, help="Take what is new in the agents' sessions first.")
 @filtered
+@with_pager
 @door
 def stats(
-    opened: Door, filters: Filters, what: str, by: tuple[str, ...], limit: int, utc: bool, as_csv: bool, is_fresh: bool
+    opened: Door,
+    filters: Filters,
+    what: str,
+    by: tuple[str, ...],
+    limit: int,
+    utc: bool,
+    as_csv: bool,
+    is_fresh: bool,
+    pager: bool | None,
 ) -> None:
     """What was used: tokens and cost by day (or --by others); tools, files, turns, contexts.
 
@@ -84,10 +96,10 @@ def stats(
         if what == "tokens":
             zone = UTC if utc else None
             report = tokens(ledger.database, filters, by=by or ("day",), zone=zone, prices_kept_in=kept_in)
-            _tell_tokens(opened, filters, report, limit, as_csv=as_csv)
+            _tell_tokens(opened, filters, report, limit, as_csv=as_csv, pager=pager)
             return
         lines = _lines(ledger.database, filters, what, _ALL if as_csv or opened.as_json else limit)
-    _tell(opened, filters, what, lines, limit, as_csv=as_csv)
+    _tell(opened, filters, what, lines, limit, as_csv=as_csv, pager=pager)
 
 
 def _opened(opened: Door, *, is_fresh: bool) -> Ledger:
@@ -104,7 +116,9 @@ def _opened(opened: Door, *, is_fresh: bool) -> Ledger:
     return ledger
 
 
-def _tell_tokens(opened: Door, filters: Filters, report: Report, limit: int, *, as_csv: bool) -> None:
+def _tell_tokens(
+    opened: Door, filters: Filters, report: Report, limit: int, *, as_csv: bool, pager: bool | None
+) -> None:
     if as_csv:
         names = [*report.by, *Sums.__struct_fields__]
         _write_csv(names, [[*line.key, *msgspec.structs.astuple(line.sums)] for line in report.lines])
@@ -115,7 +129,8 @@ def _tell_tokens(opened: Door, filters: Filters, report: Report, limit: int, *, 
         ]
         answer({**msgspec.structs.asdict(report), "lines": lines})
     elif report.lines:
-        print_tokens(Screen(), report, limit)
+        with paged(is_wanted=pager) as screen:
+            print_tokens(screen, report, limit)
     else:
         _tell_nothing(opened, filters, "tokens")
 
@@ -133,14 +148,17 @@ def _lines(database: Database, filters: Filters, what: str, limit: int) -> list[
     return contexts(database, filters, config.prices_file())
 
 
-def _tell(opened: Door, filters: Filters, what: str, lines: list[Any], limit: int, *, as_csv: bool) -> None:
+def _tell(
+    opened: Door, filters: Filters, what: str, lines: list[Any], limit: int, *, as_csv: bool, pager: bool | None
+) -> None:
     rows = [_row(line) for line in lines] if as_csv or opened.as_json else []
     if as_csv:
         _write_csv(list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     elif opened.as_json:
         answer({what: rows})
     elif lines:
-        _TABLES[what](Screen(), lines, limit)
+        with paged(is_wanted=pager) as screen:
+            _TABLES[what](screen, lines, limit)
     else:
         _tell_nothing(opened, filters, what)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _NUMBERS = ("CALLS", "INPUT", "CACHED", "CACHE WRITE", "OUTPUT", "REASONING", "TOTAL", "COST")
 _OPTIONAL = ("CALLS", "REASONING", "CACHE WRITE", "CACHED", "INPUT", "OUTPUT", "")
+_ELSEWHERE = "--csv"
 _BAR = 20
 _WORDS = 60
 _NAME = 44
@@ -30,7 +31,7 @@ def print_tokens(screen: Screen, report: Report, limit: int) -> None:
     rows = [_line(line, report, largest, screen) for line in shown]
     total = [("total", "bold"), *[""] * (len(report.by) - 1), *_numbers(report.total, screen, "bold")]
     rows.append([*total, *([""] if screen.is_terminal else [])])
-    screen.table(columns, rows, right=_NUMBERS, optional=_OPTIONAL)
+    screen.table(columns, rows, right=_NUMBERS, optional=_OPTIONAL, elsewhere=_ELSEWHERE)
     _print_notes(screen, report, len(report.lines) - len(shown))
 
 
@@ -110,7 +111,8 @@ def print_tools(screen: Screen, tools: "list[ToolLine]", limit: int) -> None:
         for line in tools[:limit]
     ]
     columns = ["TOOL", "CALLS", "FAILED", "RATE", "REJECTED", "UNFINISHED", "MEAN", "LONGEST", ""]
-    screen.table(columns, rows, right=columns[1:-1], optional=("UNFINISHED", "REJECTED", "", "LONGEST"))
+    optional = ("UNFINISHED", "REJECTED", "", "LONGEST")
+    screen.table(columns, rows, right=columns[1:-1], optional=optional, elsewhere=_ELSEWHERE)
     calls, failed = sum(line.calls for line in tools), sum(line.failed for line in tools)
     screen.line()
     screen.line((f"{plural(calls, 'call')} of {plural(len(tools), 'tool')}, {number(failed)} failed", "dim"))
@@ -144,7 +146,8 @@ def print_turns(screen: Screen, turns: "list[Moment]", limit: int) -> None:
     ]
     columns = ["TOOK", "TURN", "BEGAN", "CALLS", "TOKENS", "MODEL", "SESSION", "WORDS"]
     optional = ("SESSION", "MODEL", "CALLS", "TOKENS", "BEGAN")
-    screen.table(columns, rows, right=("TOOK", "CALLS", "TOKENS"), cut=("WORDS",), optional=optional)
+    numbers = ("TOOK", "CALLS", "TOKENS")
+    screen.table(columns, rows, right=numbers, cut=("WORDS",), optional=optional, elsewhere=_ELSEWHERE)
 
 
 def print_contexts(screen: Screen, contexts: list[Fullness], limit: int) -> None:
@@ -162,7 +165,8 @@ def print_contexts(screen: Screen, contexts: list[Fullness], limit: int) -> None
     ]
     columns = ["SESSION", "MODEL", "LARGEST PROMPT", "LIMIT", "USED", ""]
     numbers = ("LARGEST PROMPT", "LIMIT", "USED")
-    screen.table(columns, rows, right=numbers, wrapped=("SESSION",), optional=("", "MODEL", "LIMIT"))
+    optional = ("", "MODEL", "LIMIT")
+    screen.table(columns, rows, right=numbers, wrapped=("SESSION",), optional=optional, elsewhere=_ELSEWHERE)
 
 
 def _alarm(share: float | None) -> str:

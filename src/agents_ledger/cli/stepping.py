@@ -17,6 +17,8 @@ _WORDS = {
     "quit": ("q", "\x1b", "\x04"),
 }
 _MEANING = {key: word for word, keys in _WORDS.items() for key in keys}
+_KEYS = ("space next", "p back", "t turn", "c context", "q quit")
+_LEFT_OUT = ("c context", "t turn", "p back", "space next")  # where there is no room: these, one after the other
 _ERASE = "\r\x1b[2K"
 
 
@@ -105,13 +107,21 @@ class Walk:
 _MOVES = {"next": Walk.next, "turn": Walk.next_turn, "back": Walk.turn_before}
 
 
+def asking(said: list[str], width: int) -> str:
+    """The line that asks: what is said, and the keys; where there is no room, the least important make way whole."""
+    parts, left = [*said, *_KEYS], [*_LEFT_OUT, *said[:0:-1]]
+    while len(line := " · ".join(parts)) > width and left:
+        parts.remove(left.pop(0))
+    return f"{line} "[:width]
+
+
 def _asked(walk: Walk, stage: Stage, press: Callable[[], str]) -> str:
     """What the reader wants next; the line that asks is gone afterwards."""
     stage.screen.flush()
-    ended = " · the end" if walk.is_last else ""
-    hint = f"— {walk.place()}{ended} · space next · p back · t turn · c context · q quit "
+    ended = ["the end"] if walk.is_last else []
+    hint = asking([f"— {walk.place()}", *ended], (stage.screen.width or 80) - 1)
     try:
-        sys.stdout.write(f"\x1b[7m{hint[: (stage.screen.width or 80) - 1]}\x1b[0m")
+        sys.stdout.write(f"\x1b[7m{hint}\x1b[0m")
         sys.stdout.flush()
         return _MEANING.get(press(), "")
     except EOFError:

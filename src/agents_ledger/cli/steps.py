@@ -3,25 +3,25 @@
 from agents_ledger.cli.calls import Changes, print_answered, print_asked
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.turns import INDENT, Detail, print_compaction, print_error, print_headline, print_message
-from agents_ledger.cli.words import number, plural, short, size, took
+from agents_ledger.cli.words import number, plural, short, size, span, took
 from agents_ledger.ledger.context import as_text
 from agents_ledger.ledger.replay import Event, Replay, Seen
 from agents_ledger.model.rows import UsageRow
 
 _LINES = 20  # of parameters, results and diffs
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 _WORTH_SAYING_MS = 1000
 
 
 class Stage:
     """Where events are shown, and how much of them."""
 
-    def __init__(self, screen: Screen, changes: Changes, *, full: bool, context: bool) -> None:
+    def __init__(self, screen: Screen, changes: Changes, detail: Detail, *, context: bool) -> None:
         self.screen = screen
         self._changes = changes
-        self._full = full
+        self._detail = detail
+        self._full = detail.full
         self._context = context
-        self._lines = None if full else _LINES
+        self._lines = None if detail.full else _LINES
 
     def show(self, event: Event, chosen: Replay) -> None:
         """One event, after a word about the time that had passed."""
@@ -40,7 +40,7 @@ class Stage:
         if event.message is not None:
             if self._context and event.seen is not None:
                 _print_seen(screen, event.seen, event.usage)
-            print_message(screen, event.record, event.message, Detail(thinking=True, full=self._full))
+            print_message(screen, event.record, event.message, self._detail)
         elif event.call is not None and event.kind == "call":
             print_asked(screen, event.call, self._changes(event.call), self._lines)
         elif event.call is not None:
@@ -64,23 +64,6 @@ class Stage:
     def _print_pause(self, event: Event) -> None:
         if event.after_ms >= _WORTH_SAYING_MS and event.kind != "end":
             self.screen.line((f"  +{span(event.after_ms)}", "dim"))
-
-
-def span(past_ms: int) -> str:
-    """`340 ms`, `1.2 s`, `3 min 20 s`, `5 h 12 min`, `3 d 4 h`."""
-    if past_ms < _SECOND:
-        return f"{past_ms} ms"
-    if past_ms < _MINUTE:
-        return f"{past_ms / _SECOND:.1f} s"
-    for unit, word, below, small in (
-        (_DAY, "d", _HOUR, "h"),
-        (_HOUR, "h", _MINUTE, "min"),
-        (_MINUTE, "min", _SECOND, "s"),
-    ):
-        if past_ms >= unit:
-            rest = past_ms % unit // below
-            return f"{past_ms // unit:,} {word}" + (f" {rest} {small}" if rest else "")
-    raise AssertionError(past_ms)
 
 
 def _print_seen(screen: Screen, seen: Seen, usage: UsageRow | None) -> None:

@@ -8,8 +8,8 @@ import click
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.ending import INTERRUPTED
 from agents_ledger.cli.filters import chosen, filtered
-from agents_ledger.cli.options import print_more, with_cursor, with_limit
-from agents_ledger.cli.screen import Part, Screen, cell_width, cut
+from agents_ledger.cli.options import print_more, with_cursor, with_limit, with_pager
+from agents_ledger.cli.screen import Part, Screen, cell_width, cut, paged
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.turns import mark_of
@@ -31,8 +31,11 @@ Groups = tuple[str, str, str]
 @with_cursor
 @click.option("--follow", "-f", "is_following", is_flag=True, help="Go on: each turn as it comes; Ctrl-C ends it.")
 @filtered
+@with_pager
 @door
-def timeline(opened: Door, filters: Filters, limit: int, cursor: str | None, is_following: bool) -> None:
+def timeline(
+    opened: Door, filters: Filters, limit: int, cursor: str | None, is_following: bool, pager: bool | None
+) -> None:
     """Everything that the agents did, newest first, by day, project and session.
 
     With --follow the last turns come in the order of time, then those that happen from now on; with --json, one
@@ -44,24 +47,26 @@ def timeline(opened: Door, filters: Filters, limit: int, cursor: str | None, is_
         if is_following:
             _follow(opened, ledger, filters, limit)
         else:
-            _show_page(opened, page(ledger.database, filters, before=cursor, limit=limit + 1), filters, limit)
+            found = page(ledger.database, filters, before=cursor, limit=limit + 1)
+    if not is_following:
+        _show_page(opened, found, filters, limit, pager)
 
 
-def _show_page(opened: Door, found: list[Moment], filters: Filters, limit: int) -> None:
+def _show_page(opened: Door, found: list[Moment], filters: Filters, limit: int, pager: bool | None) -> None:
     shown, following = found[:limit], found[limit - 1].id if len(found) > limit else None
     if opened.as_json:
         answer({"turns": shown, "next": following})
         return
-    screen = Screen()
     if not shown:
         fits = "No turn fits these filters" if filters != EVERYTHING else "Nothing has happened yet"
-        screen.line(f"{fits}. `{opened.ldg} sync` captures the agents' sessions.")
+        Screen().line(f"{fits}. `{opened.ldg} sync` captures the agents' sessions.")
         return
-    tell = _teller(screen)
-    for moment in _grouped(shown):
-        tell(moment)
-    if following:
-        print_more(screen, opened, "timeline", *chosen(), cursor=following)
+    with paged(is_wanted=pager) as screen:
+        tell = _teller(screen)
+        for moment in _grouped(shown):
+            tell(moment)
+        if following:
+            print_more(screen, opened, "timeline", *chosen(), cursor=following)
 
 
 def _follow(opened: Door, ledger: Ledger, filters: Filters, limit: int) -> None:
@@ -107,9 +112,10 @@ def _teller(screen: Screen) -> Callable[[Moment], None]:
                 screen.line()
             screen.line((groups[0], "bold"))
         if groups[:2] != last[:2]:
-            screen.line("  ", (moment.project or "no project", "bold cyan" if moment.project else "dim"))
+            style = "bold cyan" if moment.project else "dim"
+            screen.hanging((moment.project or "no project", style), first="  ", rest=_INDENT)
         if groups != last:
-            screen.line(*_session(moment))
+            screen.hanging(*_session(moment), first=_INDENT, rest=f"{_INDENT}    ")
         last[:] = groups
         screen.drawing([_turn(moment, screen.width or _PLAIN_WIDTH)])
 
@@ -120,7 +126,7 @@ def _session(moment: Moment) -> list[Part]:
     label: Part = (moment.session_label, "green") if moment.session_label else ("a branch of no session", "dim")
     said = [moment.title] if moment.title else []
     said += ["subagent"] if moment.is_subagent else []
-    return ["   ", " ", label, ("".join(f"  {part}" for part in said), "dim")]
+    return [label, ("".join(f"  {part}" for part in said), "dim")]
 
 
 def _turn(moment: Moment, width: int) -> list[Part]:

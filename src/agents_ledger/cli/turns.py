@@ -33,6 +33,7 @@ class Detail(Struct, frozen=True):
 
     thinking: bool = False
     full: bool = False
+    ldg: str = "ldg"  # the command as it is typed, for what is shown elsewhere
 
 
 def mark_of(status: str, turn_type: str, *, is_head: bool = False) -> tuple[str, str]:
@@ -110,7 +111,8 @@ def _print_piece(screen: Screen, row: MessageRow, piece: Piece, detail: Detail) 
         thought = folded(piece.text.strip("\n"), lines, "--thinking shows them")
         screen.block(thought, indent=INDENT, style="italic dim", first="┊ ", rest="┊ ")
     elif piece.kind == "thing":
-        place = f"in the evidence at {row.evidence}; `ldg export {row.id}` has it" if row.evidence else "not kept"
+        has_it = f"`{detail.ldg} export {row.id}` has it"
+        place = f"in the evidence at {row.evidence}; {has_it}" if row.evidence else "not kept"
         known = thing(piece.facts) or str(piece.facts.get("type") or "something")
         screen.line(" " * INDENT, (f"[{known}]", "magenta"), (f"  {place}", "dim"))
     elif row.role == "assistant":
@@ -148,7 +150,7 @@ def print_facts(screen: Screen, record: Record) -> None:
     ]
     for name, value in facts:
         if value is not None:
-            screen.line((f"{name:<12}", "dim"), value)
+            screen.hanging(value, first=f"{name:<12}", rest=" " * 12)
 
 
 def _headline(turn: TurnRow, room: int | None) -> str:

@@ -8,6 +8,7 @@ from agents_ledger.cli.screen import Screen
 from agents_ledger.model.times import iso, now_ms
 
 _STEPS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d"))
+_SPANS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _KILO = 1024
 _SECOND = 1000
@@ -54,15 +55,15 @@ def money(value: float | None) -> str:
 
 
 def span(took_ms: float | None) -> str:
-    """`340 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`; a dash for what is not known."""
+    """`340 ms`, `1.2 s`, `3 min 20 s`, `5 h 12 min`, `3 d 4 h`; a dash for what is not known."""
     if took_ms is None:
         return "-"
-    past = round(took_ms / _SECOND)
     if took_ms < _MINUTE * _SECOND:
         return f"{took_ms:.0f} ms" if took_ms < _SECOND else f"{took_ms / _SECOND:.1f} s"
-    minutes, seconds = divmod(past, _MINUTE)
-    hours, minutes = divmod(minutes, _MINUTE)
-    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    past = int(took_ms) // _SECOND
+    unit, word, below, small = next(step for step in _SPANS if past >= step[0])
+    rest = past % unit // below
+    return f"{past // unit:,} {word}" + (f" {rest} {small}" if rest else "")
 
 
 def plural(count: int, word: str) -> str:
@@ -109,8 +110,5 @@ def size(size_bytes: int) -> str:
 
 
 def took(from_ms: int, to_ms: int | None) -> str | None:
-    """`1.2 s`, `340 ms`; None while it goes on."""
-    if to_ms is None or to_ms <= from_ms:
-        return None
-    past = to_ms - from_ms
-    return f"{past} ms" if past < _SECOND else f"{past / _SECOND:.1f} s"
+    """How long something lasted, as `span` says it; None while it goes on."""
+    return None if to_ms is None or to_ms <= from_ms else span(to_ms - from_ms)

@@ -56,19 +56,22 @@ def files(database: Database, filters: Filters = EVERYTHING, *, limit: int = 50)
     counts: Counter[str] = Counter()
     bound = filters.bound()
     with database.read() as tx:
-        for path, count in tx.rows("files_written", **bound):
-            counts[path] += count
         names = [row[0] for row in tx.rows("tool_names") if plain_name(row[0]) in EDITS]
+        wanted = msgspec.json.encode(names).decode()
+        for path, count in tx.rows("files_written", tools=wanted, **bound):
+            counts[path] += count
+        copies = {row[0] for row in tx.rows("copied_calls")} if names else set()
     if not names:
         return _most(counts, limit)
-    place, wanted = ("", -1), msgspec.json.encode(names).decode()
+    place = ("", -1)
     while True:
         turn_id, sequence = place
         first = max(turn_id, bound["f_since_id"])
         with database.read() as tx:
             rows = tx.rows("edits", first=first, turn_id=turn_id, sequence=sequence, tools=wanted, limit=_PAGE, **bound)
-        for _, _, tool, params, workspace in rows:
-            counts.update(written_paths(tool, read_json(params), workspace))
+        for _, _, call_id, tool, params, workspace in rows:
+            if call_id not in copies:
+                counts.update(written_paths(tool, read_json(params), workspace))
         if len(rows) < _PAGE:
             return _most(counts, limit)
         place = rows[-1][:2]

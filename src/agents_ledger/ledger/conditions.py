@@ -8,7 +8,7 @@ import msgspec
 
 from agents_ledger.ledger import sessions
 from agents_ledger.model.filters import EVERYTHING, Filters, pattern
-from agents_ledger.model.queries import Query, Term
+from agents_ledger.model.queries import OTHER_ROLES, Query, Term
 from agents_ledger.model.times import parse, parse_end
 from agents_ledger.store import Database, Tx
 from agents_ledger.store.matching import all_of, noted_words
@@ -17,7 +17,6 @@ _MOST_SESSIONS = 1000
 _MOST_TURNS = 100_000
 _MOST_PATHS = 2000
 _NOBODY = ["\x1f"]  # a list that nothing is in
-_ROLES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -81,7 +80,7 @@ def _folder(value: str) -> str:
 
 
 def _role(value: str) -> str:
-    return _ROLES.get(value.lower(), value.lower())
+    return OTHER_ROLES.get(value.lower(), value.lower())
 
 
 def _labels(tx: Tx, values: Iterable[str]) -> list[str]:

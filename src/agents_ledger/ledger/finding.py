@@ -120,7 +120,7 @@ def _windows(
     database: Database, tx: Tx, query: Query, conditions: Asked, newness: Newness, top: int, by: By
 ) -> Iterator[Window]:
     """The turns of the newest matches, by words, by meaning, or by both together; then those of older ones by words."""
-    near = [] if by == "words" else meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions)
+    near = [] if by == "words" else _near(database, tx, query, conditions)
     if by == "meaning":
         yield Window(near, 0)
         return
@@ -130,6 +130,12 @@ def _windows(
     while below is not None:
         keys, highest, below = _by_words(database, tx, query, conditions, newness, below)
         yield Window(told(keys), highest, below)
+
+
+def _near(database: Database, tx: Tx, query: Query, conditions: Asked) -> list[Ranked]:
+    """The turns that mean the same, without those in which a word stands that must not be there."""
+    unwanted = without.unwanted_turns(database, tx, query) if query.excluded else ()
+    return meaning.nearest(tx, " ".join(term.text for term in query.wanted), conditions, unwanted)
 
 
 def is_behind(database: Database) -> bool:

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
-
 from agents_ledger.errors import LedgerError
 from agents_ledger.ledger import lease
 from agents_ledger.ledger.env import Env
@@ -260,7 +258,7 @@ class Ledger:
     ) -> "list[overview.SessionLine]":
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
-        Times are those of the last use, model and turn status those of the head.
+        Times are those of the last use, the turn status is that of the head; a model is one that any of its turns used.
         """
         at, label = after or (ALL, "")
         if filters.until is not None and filters.until <= at:
@@ -269,8 +267,12 @@ class Ledger:
             found = tx.rows("session_list", before_at=at, after_label=label, limit=limit, **filters.bound())
             openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
         width = len(rows.SessionRow.__struct_fields__)
-        lines = [overview.SessionLine(rows.SessionRow(*row[:width]), *row[width:]) for row in found]
-        return [msgspec.structs.replace(line, opening=openings.get(line.session.thread_id or "")) for line in lines]
+        lines: list[overview.SessionLine] = []
+        for row in found:
+            session = rows.SessionRow(*row[:width])
+            known = [openings.get(session.thread_id or ""), overview.used_at(session, row[-1])]
+            lines.append(overview.SessionLine(session, *row[width:-1], *known))
+        return lines
 
     def origins(self) -> dict[str, int]:
         """How many sessions came from each agent."""
@@ -278,7 +280,7 @@ class Ledger:
             return {row[0]: row[1] for row in tx.rows("session_origins")}
 
     def session(self, label: str) -> "rows.SessionRow":
-        """One session, by its label or an alias."""
+        """One session, by its label, an alias, or the id that its agent gave it."""
         with self.database.read() as tx:
             return sessions.require(tx, label)
 

@@ -1,6 +1,6 @@
 """Search by meaning: turns as vectors of what was asked and answered. Beside the record, made again at will."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -66,11 +66,11 @@ def forget(tx: Tx) -> None:
     tx.run("drop_vectors")
 
 
-def nearest(tx: Tx, text: str, conditions: Asked) -> list[Ranked]:
-    """The turns that are most like a question, the best first."""
+def nearest(tx: Tx, text: str, conditions: Asked, unwanted: Collection[str] = ()) -> list[Ranked]:
+    """The turns that are most like a question, the best first; without those that are not wanted."""
     vector = embedding.embed([text])[0]
     best: dict[str, float] = {}
-    most = _AMONG if conditions.is_bound else _NEAREST
+    most = _AMONG if conditions.is_bound or unwanted else _NEAREST
     for ids, block in tx.each("vector_blocks", model=embedding.MODEL):
         for place, likeness in _highest(embedding.likenesses(bytes(block), vector), most):
             turn_id = ids[place * LENGTH : (place + 1) * LENGTH]
@@ -86,7 +86,7 @@ def nearest(tx: Tx, text: str, conditions: Asked) -> list[Ranked]:
             for row in tx.rows("found_among", ids=_json([each.turn_id for each in ranked[:most]]), **conditions.params)
         }
         ranked = [each for each in ranked if each.turn_id in kept]
-    return ranked[:_NEAREST]
+    return [each for each in ranked if each.turn_id not in unwanted][:_NEAREST]
 
 
 def _highest(scores: Any, most: int) -> Iterator[tuple[int, float]]:

@@ -12,10 +12,7 @@ def opened(url: str, *, readonly: bool, create: bool) -> Database:
     """A database with the current schema. Read-only opening changes nothing, not even an old schema."""
     if is_file(url) and not _is_there(sqlite_path(url)):
         if readonly or not create:
-            raise NotFound(
-                f"there is no ledger at {sqlite_path(url)}: `ldg sync` makes one of the agents' sessions, "
-                "`ldg demo` one to look at"
-            )
+            raise _missing(url)
         _create_file(url)
     database = open_database(url, readonly=readonly)
     try:
@@ -27,6 +24,19 @@ def opened(url: str, *, readonly: bool, create: bool) -> Database:
         database.close()
         raise
     return database
+
+
+def require_there(url: str) -> None:
+    """Says how to get a ledger, where there is none."""
+    if is_file(url) and not _is_there(sqlite_path(url)):
+        raise _missing(url)
+
+
+def _missing(url: str) -> NotFound:
+    return NotFound(
+        f"there is no ledger at {sqlite_path(url)}: `ldg sync` makes one of the agents' sessions, "
+        "`ldg demo` one to look at"
+    )
 
 
 def _is_there(path: str) -> bool:

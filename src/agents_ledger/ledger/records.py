@@ -40,8 +40,12 @@ def read_turn(tx: Tx, turn_id: str) -> TurnRow:
 def require_cursor(tx: Tx, turn_id: str) -> None:
     """Refuses a cursor that is no turn: nothing is deleted, so the last turn of a page is there."""
     if tx.first("turn_state", id=turn_id) is None:
-        shown = turn_id[:_LONGEST_HINT]
-        raise BadInput(f"{shown!r} is not a cursor: copy the one that the last page ended with")
+        raise no_cursor(turn_id)
+
+
+def no_cursor(text: str) -> BadInput:
+    """What is said of a cursor that no page has ended with."""
+    return BadInput(f"{text[:_LONGEST_HINT]!r} is not a cursor: copy the one that the last page ended with")
 
 
 def read_record(tx: Tx, turn_id: str) -> Record:

@@ -40,13 +40,21 @@ def resolve(tx: Tx, label: str) -> SessionRow | None:
 
 
 def require(tx: Tx, label: str) -> SessionRow:
-    """The session of a label; an error that helps if there is none."""
-    found = resolve(tx, checked(label, "session label"))
+    """The session of a label, else of an agent's own id; an error that helps if there is none."""
+    found = resolve(tx, checked(label, "session label")) or by_native(tx, label)
     if found is None:
         near = [row[0] for row in tx.rows("newest_labels", limit=5)]
         hint = f"there are {', '.join(near)}" if near else "there are none yet"
         raise NotFound(f"no session {label!r}: {hint} (`ldg sessions` lists them)")
     return found
+
+
+def by_native(tx: Tx, native_id: str) -> SessionRow | None:
+    """The session that its agent knows by an id; those of several agents are to be told apart by their labels."""
+    found = [SessionRow(*row) for row in tx.rows("sessions_by_native", native_id=native_id)]
+    if len(found) > 1:
+        raise BadInput(f"{native_id!r} is the id of several sessions: {', '.join(row.label for row in found)}")
+    return found[0] if found else None
 
 
 def require_active(tx: Tx, label: str) -> SessionRow:

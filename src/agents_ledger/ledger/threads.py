@@ -6,7 +6,7 @@ import msgspec
 
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import sessions
-from agents_ledger.ledger.records import read_turn
+from agents_ledger.ledger.records import no_cursor, read_turn
 from agents_ledger.model.ids import LENGTH, is_ulid
 from agents_ledger.model.rows import TurnRow
 from agents_ledger.store import ALL, Tx
@@ -43,6 +43,8 @@ def is_ancestor(tx: Tx, turn_id: str, of: str) -> bool:
 def including(tx: Tx, turn_id: str, after: str = "", limit: int = ALL) -> list[str]:
     """Every session that has ever had a turn in its thread; a page: those after a label."""
     read_turn(tx, turn_id)
+    if after and tx.first("session_by_label", label=after) is None:
+        raise no_cursor(after)
     return [row[0] for row in tx.rows("sessions_including", id=turn_id, after=after, limit=limit)]
 
 
@@ -53,7 +55,10 @@ def openings(tx: Tx, turn_ids: list[str]) -> dict[str, str]:
 
 
 def find(tx: Tx, text: str) -> str:
-    """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head)."""
+    """A turn's id from what a person types: the id, its end, its beginning, or a session's label (its head).
+
+    Else by the id that an agent gave: to a session, to a turn, or to a message or a call in it.
+    """
     if is_ulid(text.upper()) and tx.first("turn_by_id", id=text.upper()):
         return text.upper()
     if tx.first("turn_by_id", id=text):
@@ -69,4 +74,18 @@ def find(tx: Tx, text: str) -> str:
                 return str(found[0][0])
             if len(found) > 1:
                 raise BadInput(f"{text!r} fits several turns ({found[0][0]}, {found[1][0]} …): give more of it")
-    raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+    native = _by_native(tx, text)
+    if native is None:
+        raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+    return native
+
+
+def _by_native(tx: Tx, native_id: str) -> str | None:
+    session = sessions.by_native(tx, native_id)
+    if session is not None and session.thread_id is not None:
+        return session.thread_id
+    found = tx.rows("turns_by_native", native_id=native_id)
+    if len(found) > 1:
+        named = ", ".join(f"{turn_id} ({label or 'of no session'})" for turn_id, label in found)
+        raise BadInput(f"{native_id!r} stands in several turns, name one of them: {named}")
+    return found[0][0] if found else None

@@ -16,6 +16,15 @@ class SessionLine(Struct, frozen=True):
     title: str | None = None
     project: str | None = None
     opening: str | None = None
+    used_at: int | None = None  # None: unknown
+
+
+def used_at(session: SessionRow, told_at: int | None) -> int | None:
+    """When a session was last used. One without turns that came from a source: when that says, if it says anything.
+
+    (Its row must have a time, and has that of a file: of whichever named it first.)
+    """
+    return session.updated_at if session.thread_id is not None or session.origin is None else told_at
 
 
 class Node(Struct, frozen=True):

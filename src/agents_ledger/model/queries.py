@@ -14,7 +14,10 @@ from agents_ledger.model.times import parse_end
 from agents_ledger.model.tokens import is_special, is_unspaced, tokens
 
 KEYS = ("role", "tool", "file", "origin", "project", "model", "session", "since", "until")
+ROLES = ("user", "assistant", "system", "tool")
+OTHER_ROLES = {"human": "user", "you": "user", "agent": "assistant", "ai": "assistant", "tools": "tool"}
 _TIMES = ("since", "until")
+_OPPOSITE = {"since": "until", "until": "since"}
 _MOST = 4096  # characters that are looked at
 _MOST_TERMS = 64
 # -key:"value", "phrase", word; a quotation mark that is not closed ends with the text. A minus that another sign
@@ -127,21 +130,54 @@ def spoken(query: Query) -> str:
     return " ".join([*map(_say_term, query.terms), *map(_say_condition, query.conditions)])
 
 
+def remarks(text: str) -> list[str]:
+    """What of a text does not mean what it looks like, and what would: a search answers it all the same."""
+    if ":" not in text:
+        return []
+    found = (_remark(item) for item in _ITEM.finditer(readable(text[:_MOST])[0]) if item["key"])
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _remark(found: re.Match[str]) -> str | None:
+    key, value = found["key"].lower(), (found["quoted"] or found["value"] or "").strip()
+    if key in _TIMES and value and found["minus"]:
+        return f"-{key}:{value} was taken as words: no time can be taken away, write {_OPPOSITE[key]}: instead"
+    if key in _TIMES and value:
+        try:
+            parse_end(value, 0)
+        except BadInput as problem:
+            return f"{key}:{value} was taken as words: {problem}"
+    if key == "role" and value and value.lower() not in {*ROLES, *OTHER_ROLES}:
+        return f"role:{value} is nobody's: {', '.join(ROLES)} are the roles that there are"
+    return None
+
+
 def _read(found: re.Match[str]) -> Term | Condition | None:
     is_excluded = bool(found["minus"])
     if found["key"]:
         return _condition(found["key"].lower(), (found["quoted"] or found["value"] or "").strip(), is_excluded)
     if found["phrase"] is not None:
         return _phrase(found["phrase"], is_prefix=bool(found["phrase_star"]), is_excluded=is_excluded)
-    word = found["word"].rstrip(_AFTER)
+    typed, is_without = found["word"], _is_without_sign(found["word"])
+    return _word(typed[is_without:], is_excluded or is_without)
+
+
+def _word(typed: str, is_excluded: bool) -> Term | None:
+    """A word without the signs around it; none if it is made of such signs alone."""
+    word = typed.rstrip(_AFTER)
     bare = word.rstrip(f"*{_AFTER}").lstrip(_BEFORE)
     if not bare:
-        bare, word = found["word"], ""
+        bare, word = typed, ""
     if _FILLING.issuperset(bare):
         return None
     again = _ITEM.fullmatch(bare)  # what would be read as something else without the signs around it is a phrase
-    is_word = again is not None and again["word"] == bare
+    is_word = again is not None and again["word"] == bare and not _is_without_sign(bare)
     return Term(bare, word.endswith("*"), is_excluded, is_quoted=not is_word)
+
+
+def _is_without_sign(word: str) -> bool:
+    """Whether it takes an emoji away, which is a word: `-🚀`."""
+    return word[0] == "-" and is_special(word[1:2])  # not in the pattern: every search would compile all of them
 
 
 def _condition(key: str, value: str, is_excluded: bool) -> Condition | Term | None:

@@ -17,4 +17,20 @@ AND (CAST(:f_persona AS TEXT) IS NULL
 
 -- fragment: filters
 {session_filters}
-AND (CAST(:f_model AS TEXT) IS NULL OR lower(t.model) LIKE :f_model ESCAPE '!')
+AND (CAST(:f_model AS TEXT) IS NULL OR {used_model})
+
+-- fragment: used_model
+-- A turn that went from one model to another used both: a row of `t` has one, its calls may have others.
+(lower(t.model) LIKE :f_model ESCAPE '!' OR EXISTS (SELECT 1 FROM usages u
+    WHERE u.turn_id = t.id AND lower(u.model) LIKE :f_model ESCAPE '!'))
+
+-- fragment: session_used_model
+-- The same of a session `s` with its head `t`: that one first, then what it has written, also what it went back from,
+-- then the thread up to its head, which a fork has from others.
+(CAST(:f_model AS TEXT) IS NULL OR {used_model}
+    OR EXISTS (SELECT 1 FROM session_segments w JOIN turns t ON t.segment_id = w.segment_id
+        WHERE w.session_label = s.label AND t.session_label = s.label AND {used_model}
+            AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id))
+    OR EXISTS (SELECT 1 FROM turns head JOIN segment_paths p ON p.segment_id = head.segment_id
+        JOIN turns t ON t.segment_id = p.on_segment_id AND t.depth <= p.through AND t.depth <= head.depth
+        WHERE head.id = s.thread_id AND {used_model}))

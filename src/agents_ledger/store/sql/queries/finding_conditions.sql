@@ -16,15 +16,19 @@ AND (:is_homed = 0 OR t.session_label IN (SELECT s.label FROM sessions s
     AND NOT EXISTS (SELECT 1 FROM MEMBERS(:not_projects)
         WHERE '/' || replace(lower(coalesce(d.project, h.workspace_path)), '\', '/') || '/' LIKE wanted.value ESCAPE '!')
 ))
-AND (:models = '[]' OR EXISTS (SELECT 1 FROM MEMBERS(:models) WHERE lower(t.model) LIKE wanted.value ESCAPE '!'))
-AND (:not_models = '[]'
-    OR NOT EXISTS (SELECT 1 FROM MEMBERS(:not_models) WHERE lower(t.model) LIKE wanted.value ESCAPE '!'))
+AND (:models = '[]' OR EXISTS (SELECT 1 FROM MEMBERS(:models) WHERE {used_wanted_model}))
+AND (:not_models = '[]' OR NOT EXISTS (SELECT 1 FROM MEMBERS(:not_models) WHERE {used_wanted_model}))
 AND (:turns = '[]' OR t.id IN_LIST(:turns) OR t.session_label IN_LIST(:sessions))
 AND (:not_sessions = '[]' OR t.session_label IS NULL OR NOT t.session_label IN_LIST(:not_sessions))
 AND (:paths = '[]' OR t.id IN (SELECT fm.turn_id FROM message_files mf JOIN messages fm ON fm.id = mf.message_id
     WHERE mf.file_path IN_LIST(:paths)))
 AND (:not_paths = '[]' OR NOT t.id IN (SELECT fm.turn_id FROM message_files mf JOIN messages fm ON fm.id = mf.message_id
     WHERE mf.file_path IN_LIST(:not_paths)))
+
+-- fragment: used_wanted_model
+-- As `used_model` has it.
+(lower(t.model) LIKE wanted.value ESCAPE '!' OR EXISTS (SELECT 1 FROM usages u
+    WHERE u.turn_id = t.id AND lower(u.model) LIKE wanted.value ESCAPE '!'))
 
 -- fragment: part_conditions
 -- Of a message `m` or a tool call `c` (the other one is null) as well.

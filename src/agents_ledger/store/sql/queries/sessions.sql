@@ -11,6 +11,10 @@ SELECT s.*, {inherited} FROM sessions s LEFT JOIN turns p ON p.id = s.thread_id 
 SELECT * FROM sessions WHERE origin = :origin AND origin_session_id = :origin_session_id
 ORDER BY updated_at DESC LIMIT 1;
 
+-- name: sessions_by_native
+-- The sessions that agents know by an id. (Asked where nothing else is found: the index has the agent first.)
+SELECT * FROM sessions WHERE origin IS NOT NULL AND origin_session_id = :native_id ORDER BY label LIMIT 5;
+
 -- name: alias_by_name
 SELECT * FROM session_aliases WHERE alias = :alias;
 
@@ -76,9 +80,10 @@ WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND
 
 -- name: session_list
 -- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.
-SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d.title, d.project
+SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d.title, d.project,
+    coalesce(d.last_at, d.started_at) AS told_at
 FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_details d ON d.session_label = s.label
-WHERE {filters} AND s.updated_at >= :f_since
+WHERE {session_filters} AND {session_used_model} AND s.updated_at >= :f_since
     AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.label > :after_label)
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
 

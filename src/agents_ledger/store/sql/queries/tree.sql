@@ -181,6 +181,16 @@ SELECT t.id, (SELECT substr(m.content, 1, 80) FROM messages m WHERE m.turn_id = 
 FROM (SELECT id FROM turns ORDER BY id DESC LIMIT 5000) AS t
 WHERE substr(t.id, 19, 8) LIKE :pattern ORDER BY t.id DESC LIMIT :limit;
 
+-- name: turns_by_native
+-- The turns that agents know by an id: their own, or that of a message or a call in them. (Ours of these as well.)
+SELECT t.id, t.session_label FROM turns t
+WHERE t.id IN (SELECT n.id FROM turns n WHERE n.native_id = :native_id
+    UNION SELECT m.turn_id FROM messages m WHERE coalesce(m.native_id, m.id) = :native_id
+    UNION SELECT m.turn_id FROM messages m WHERE m.id = :native_id
+    UNION SELECT c.turn_id FROM tool_calls c WHERE coalesce(c.native_id, c.id) = :native_id
+    UNION SELECT c.turn_id FROM tool_calls c WHERE c.id = :native_id)
+AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id) ORDER BY t.id LIMIT 5;
+
 -- name: turns_like
 -- Ids by their beginning or their end (people copy either).
 SELECT id FROM turns WHERE id LIKE :pattern ORDER BY id LIMIT 3;

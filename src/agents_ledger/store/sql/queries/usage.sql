@@ -142,7 +142,8 @@ t.total_tokens, t.prompt_max
 -- All of it, with the session's own words; the sums are made by the reader, in its time zone.
 SELECT t.slot, t.model, t.provider, t.prompt_over, t.session_label, s.origin, coalesce(d.project, t.workspace_path),
     d.channel, coalesce(t.persona_id, d.persona, s.persona_id), {slot_sums}
-FROM {known_slots} AS t {with_session} WHERE {filters};
+FROM {known_slots} AS t {with_session}
+WHERE {session_filters} AND (CAST(:f_model AS TEXT) IS NULL OR lower(t.model) LIKE :f_model ESCAPE '!');
 
 -- name: usage_lines_alone
 -- The same, where nothing is asked about sessions: half the time.
