@@ -138,19 +138,17 @@ def _told(
     facts = showing.facts_of(tx, [*turn_ids, *(found[0].turn_id for found in stands.values())])
     hits = {_hit(found[0], evidence): facts[found[0].turn_id] for found in stands.values()}
     snippets = showing.snippets_of(tx, words.query, hits)
-    homes = showing.homes_of(tx, facts.values())
     openings = threads.openings(tx, turn_ids)
     for each in shown:
         about, where = facts[each.place.turn_id], stands[each.place.turn_id]
-        home = homes.get(about.session, showing.NOWHERE)
         worths = {word: share.worth for word, share in each.shares.items() if word != MEANING}
         point = ForkPoint(
             turn_id=about.turn_id,
             score=round(each.score, 3),
             session=about.session,
-            origin=home.origin,
-            project=home.project,
-            title=home.title,
+            origin=about.origin,
+            project=about.project,
+            title=about.title,
             model=about.model,
             started_at=about.started_at,
             depth=each.place.depth,

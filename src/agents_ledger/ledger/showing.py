@@ -23,7 +23,7 @@ _LEAST = 20  # turns that are looked up at once
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):
-    """What there is to say about a turn."""
+    """What there is to say about a turn, and about the session in which it was written."""
 
     turn_id: str
     started_at: int
@@ -31,19 +31,12 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     status: str
     session: str | None
     root_id: str
+    origin: str | None
+    title: str | None
+    project: str | None
+    is_subagent: int
 
 
-class Home(msgspec.Struct, frozen=True, gc=False):
-    """What there is to say about the session in which a turn was written."""
-
-    label: str | None = None
-    origin: str | None = None
-    title: str | None = None
-    project: str | None = None
-    is_subagent: int = 0
-
-
-NOWHERE = Home()
 Members = dict[str, list[tuple[Ranked, Facts]]]  # by session, or by the first turn where there is none
 
 
@@ -112,19 +105,11 @@ def facts_of(tx: Tx, turn_ids: list[str]) -> dict[str, Facts]:
     return {row[0]: Facts(*row) for row in rows}
 
 
-def homes_of(tx: Tx, turns: Iterable[Facts]) -> dict[str | None, Home]:
-    """What there is to say about the sessions of turns, by label."""
-    labels = sorted({turn.session for turn in turns if turn.session is not None})
-    rows = tx.rows("found_homes", labels=msgspec.json.encode(labels).decode())
-    return {row[0]: Home(*row) for row in rows}
-
-
 class _Show(msgspec.Struct, frozen=True):
     """What hits are shown with."""
 
     markers: tuple[Marker, ...]
     texts: dict[str, _Texts]
-    homes: dict[str | None, Home]
     noted: dict[str, str | None]
 
 
@@ -132,15 +117,13 @@ def _show(tx: Tx, query: Query, hits: list[tuple[Ranked, Facts]]) -> _Show:
     wanted = query.wanted
     exact = Marker([(term.text, term.is_prefix) for term in wanted])
     loose = Marker([form for term in wanted for form in forms(term)])
-    homes = homes_of(tx, [about for _, about in hits])
-    return _Show((exact, loose), _texts(tx, [hit for hit, _ in hits]), homes, _noted(tx, hits, homes))
+    return _Show((exact, loose), _texts(tx, [hit for hit, _ in hits]), _noted(tx, hits))
 
 
 def _group(show: _Show, hits: list[tuple[Ranked, Facts]], more: int, *, is_least: bool) -> Group:
-    label = hits[0][1].session
-    home = show.homes.get(label, NOWHERE)
+    home = hits[0][1]
     return Group(
-        label,
+        home.session,
         home.title,
         home.project,
         home.origin,
@@ -206,12 +189,12 @@ def _numbered(tx: Tx, name: str, numbers: list[int]) -> list[tuple[Any, ...]]:
     return tx.rows(name, numbers=msgspec.json.encode(numbers).decode()) if numbers else []
 
 
-def _noted(tx: Tx, hits: list[tuple[Ranked, Facts]], homes: dict[str | None, Home]) -> dict[str, str | None]:
+def _noted(tx: Tx, hits: list[tuple[Ranked, Facts]]) -> dict[str, str | None]:
     """By turn: the title, the path or the summary that matched."""
     noted: dict[str, str | None] = {}
     for hit, about in hits:
         if hit.place == "title":
-            noted[hit.turn_id] = homes.get(about.session, NOWHERE).title
+            noted[hit.turn_id] = about.title
         elif hit.place is not None:
             noted[hit.turn_id] = hit.said if hit.place == "path" else None
     untold = [turn_id for turn_id, text in noted.items() if text is None]

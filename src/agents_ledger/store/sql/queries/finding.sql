@@ -21,14 +21,11 @@ SELECT t.id FROM turns t
 WHERE t.id IN_LIST(:ids) AND {turn_conditions};
 
 -- name: found_facts
--- What there is to say about turns.
-SELECT t.id, t.started_at, t.model, t.status, t.session_label, t.root_id
-FROM MEMBERS(:ids) JOIN turns t ON t.id = wanted.value;
-
--- name: found_homes
--- What there is to say about sessions.
-SELECT s.label, s.origin, d.title, d.project, s.is_subagent FROM MEMBERS(:labels)
-JOIN sessions s ON s.label = wanted.value LEFT JOIN session_details d ON d.session_label = s.label;
+-- What there is to say about turns, and about the sessions in which they were written.
+SELECT t.id, t.started_at, t.model, t.status, t.session_label, t.root_id, s.origin, d.title, d.project,
+    coalesce(s.is_subagent, 0)
+FROM MEMBERS(:ids) JOIN turns t ON t.id = wanted.value
+LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label;
 
 -- name: found_messages
 SELECT n, role, substr(content, 1, 262144), substr(thinking, 1, 262144)
