@@ -20,6 +20,7 @@ from tests.capture.folders import (
     Case,
     assert_sound,
     copy,
+    counted_by,
     counts,
     files_below,
     is_lines,
@@ -162,13 +163,13 @@ def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
         copy(Case(GOLDEN / name).source, tmp_path / "source" / name)
     with opened(tmp_path / "whole.db") as ledger:
         sync(ledger, tmp_path / "source")
-        whole = said_by(ledger)
+        whole = said_by(ledger), counted_by(ledger)
     for seed in range(_ORDERS + 1):
         Random(seed).shuffle(order := list(cases))  # noqa: S311 - as above
         with opened(tmp_path / f"order{seed}.db") as ledger:
             for name in order:
                 sync(ledger, tmp_path / "source" / name)
-            assert said_by(ledger) == whole, order
+            assert (said_by(ledger), counted_by(ledger)) == whole, order
 
 
 def test_every_byte_is_kept(captured: Captured, ledger: Ledger, source: Path) -> None:
