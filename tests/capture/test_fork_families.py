@@ -76,6 +76,28 @@ def test_a_fork_and_its_origin_stand_on_one_chain(name: str, tmp_path: Path) -> 
         assert _twice(ledger) == []
 
 
+@pytest.mark.parametrize(("origin", "fork"), [("a", "b"), ("b", "a")])
+def test_a_session_is_read_before_its_forks_whatever_their_files_are_called(
+    origin: str, fork: str, tmp_path: Path
+) -> None:
+    """Claude Code 1.0 gives the records that a fork copies the time of the copy: the earlier time is the true one."""
+    restamped = "2026-11-15T23:00:00.000Z"
+    lines = told.talk(2)
+    copied = [line | {"sessionId": fork, "timestamp": restamped} for line in lines]
+    write(tmp_path / "source" / f"{origin}.jsonl", told.written([line | {"sessionId": origin} for line in lines]))
+    write(tmp_path / "source" / f"{fork}.jsonl", told.written([*copied, told.user(9, 4, "else?", sessionId=fork)]))
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, tmp_path / "source")
+        assert_sound(ledger)
+        found = rows(ledger, "SELECT session_label, started_at, completed_at FROM turns ORDER BY id")
+    first_ms = 1_794_736_800_000
+    assert [tuple(row.values()) for row in found] == [
+        (f"claude-code:{origin}", first_ms + 1000, first_ms + 2000),
+        (f"claude-code:{origin}", first_ms + 3000, first_ms + 4000),
+        (f"claude-code:{fork}", first_ms + 9000, first_ms + 9000),
+    ]
+
+
 @pytest.mark.parametrize("name", sorted(set(names()) - {"cursor/transcripts"}))  # (two sessions with the same words)
 def test_no_turn_is_stored_twice(name: str, tmp_path: Path) -> None:
     source = copy(GOLDEN / name / "source", tmp_path / "source")

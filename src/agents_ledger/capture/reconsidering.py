@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, recognise
 from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
@@ -84,14 +84,14 @@ def _read(reading: Taking, captures: list[Capture]) -> None:
 
 def _in_order(taking: Taking, captures: Iterable[Capture]) -> list[Capture]:
     """As one sync of all of them would read them, with what they were before ahead of what they are."""
-    return sorted(captures, key=lambda each: (_place(taking, each), each.path, each.generation))
+    return sorted(captures, key=lambda each: (*_place(taking, each), each.path, each.generation))
 
 
-def _place(taking: Taking, capture: Capture) -> int:
+def _place(taking: Taking, capture: Capture) -> tuple[int, bytes]:
     form = taking.formats.get(capture.format)
     if form is None or capture.shape not in ("lines", "document"):
-        return _USUAL
+        return _USUAL, began(capture.shape, b"")
     with taking.ledger.database.read() as tx:
         head = next(evidence.read(tx, capture.id), b"")[:HEAD_BYTES]
     claim = recognise(Found(capture.path, capture.size_bytes, capture.modified_ns), [form], head)
-    return _USUAL if claim is None else claim[1].order
+    return _USUAL if claim is None else claim[1].order, began(capture.shape, head)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, is_broken, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
@@ -40,6 +40,7 @@ class Work(Struct):
     format: Format
     kind: Kind
     known: Capture | None
+    began: bytes  # its first time: see `began`
 
 
 class Taking:
@@ -73,7 +74,7 @@ class Taking:
         for path in solved:
             self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
-        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
+        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.path))
         self._take_all(work, summary, progress)
         for capture in gone:
             summary.gone += 1
@@ -114,7 +115,7 @@ class Taking:
             if not self._is_of_others(found, chosen, head):
                 self._leave(found, head, summary)
             return None
-        return Work(found, *claim, known)
+        return Work(found, *claim, known, began(claim[1].shape, head))
 
     def _is_of_others(self, found: Found, chosen: list[Format], head: bytes) -> bool:
         """Whether a format knows a file that was not asked for."""
