@@ -192,6 +192,14 @@ def test_rows_say_where_they_were_read(ledger: Ledger) -> None:
             _assert_read_from(row, captures, data, texts)
 
 
+def test_a_session_began_no_later_than_its_first_turn(ledger: Ledger) -> None:
+    """Its file may be younger, and another one may have told of it first. Without turns it is as old as it says."""
+    later = """SELECT s.label FROM sessions s LEFT JOIN session_details d ON d.session_label = s.label
+        WHERE s.created_at > coalesce((SELECT min(t.started_at) FROM turns t WHERE t.session_label = s.label),
+            d.started_at, s.created_at)"""
+    assert rows(ledger, later) == []
+
+
 def _assert_read_from(
     row: dict[str, object], captures: dict[object, dict[str, object]], data: dict[object, bytes], texts: tuple[str, ...]
 ) -> None:

@@ -292,13 +292,17 @@ class Projection:
 
     def _ensure(self, session: str, at: int | None) -> str:
         label = self.label(session)
+        began, known = self.writer.began, self._details.get(session)
+        times = [time for time in (at, known and known.started_at, began.get(label)) if time]
+        if times:
+            began[label] = min(times)
         if label not in self._ensured:
             self._ensured.add(label)
             env, origin = self.writer.env, self.origin_of(session)
-            first = at or self.file_time_ms
             capture_id = self.capture.id
 
             def make(tx: Tx) -> None:
+                first = began.get(label) or self.file_time_ms
                 captured.ensure_session(tx, env, label, origin, session, first)
                 tx.run("put_session_capture", session_label=label, capture_id=capture_id)
 

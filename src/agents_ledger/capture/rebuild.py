@@ -8,7 +8,7 @@ from agents_ledger.capture import turnstile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.reconsidering import reconsider
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
-from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import Ledger, moves, written
 from agents_ledger.ledger.digest import digest
@@ -112,7 +112,7 @@ def _replay(
         done += capture.size_bytes
         if progress:
             progress(done, total)
-    for folder in bundles:
+    for folder in inner_first(bundles):
         taking.read_bundle(folder)
     taking.writer.flush()
     taking.read_awaiting()

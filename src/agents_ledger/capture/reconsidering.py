@@ -15,7 +15,7 @@ from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
 from agents_ledger.capture.standing import Standing
-from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
@@ -74,8 +74,9 @@ def _read(reading: Taking, captures: list[Capture]) -> None:
         read_copy(reading, capture)
         if reading.writer.is_full:
             reading.writer.flush()
-    for folder in dict.fromkeys(capture.bundle for capture in captures if capture.shape == "bundle"):
-        if folder is not None and not folder.endswith("#evidence"):
+    folders = [capture.bundle for capture in captures if capture.shape == "bundle" and capture.bundle is not None]
+    for folder in inner_first(folders):
+        if not folder.endswith("#evidence"):
             reading.read_bundle(folder)
     reading.writer.flush()
     reading.read_awaiting()

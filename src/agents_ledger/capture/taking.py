@@ -162,7 +162,7 @@ class Taking:
             done += item.found.size_bytes
             if self.writer.is_full:
                 self.writer.flush()
-        for folder in self._bundles:
+        for folder in inner_first(self._bundles):
             self.read_bundle(folder)
         self._bundles.clear()
         if progress:
@@ -343,6 +343,11 @@ class Taking:
             if where and where[0][0] != capture.id:
                 return True
         return False
+
+
+def inner_first(folders: Iterable[str]) -> list[str]:
+    """Folders that lie in others before those: a subagent says when it began, its parent only that it is there."""
+    return sorted(dict.fromkeys(folders), key=lambda folder: -len(Path(folder).parts))
 
 
 def _bundle_of(item: Work) -> str:
