@@ -156,6 +156,37 @@ def test_any_order_of_files_is_the_same(source: Path, whole: str, tmp_path: Path
             assert said_by(ledger) == whole, [path.name for path in order]
 
 
+def test_problems_that_are_over_are_not_listed(
+    captured: Captured, ledger: Ledger, source: Path, tmp_path: Path
+) -> None:
+    """Files that came one by one, or were broken once, have the problems that they have in the end."""
+    in_the_end = _problems(ledger)
+    files = files_below(source)
+    with opened(tmp_path / "late.db") as late:
+        for path in reversed(files):
+            sync(late, path)
+        assert _problems(late) == in_the_end
+    with opened(tmp_path / "broken.db") as broken:
+        for path in filter(is_lines, files):
+            write(path, b'{"broken\n' + path.read_bytes())
+        sync(broken, source)
+        shutil.rmtree(source)
+        copy(captured.origin, source)
+        for path in files:
+            os.utime(path, (0, 0))
+        sync(broken, source)
+        assert _problems(broken) == in_the_end
+
+
+def _problems(ledger: Ledger) -> list[dict[str, object]]:
+    """What is wrong with the sources themselves."""
+    return rows(
+        ledger,
+        """SELECT DISTINCT code, detail FROM problems
+        WHERE code NOT IN ('changed-step', 'grew-after-seal') ORDER BY code, detail""",
+    )
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
     cases = [name for name in names() if name.startswith(f"{form}/")]

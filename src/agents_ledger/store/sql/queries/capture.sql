@@ -190,6 +190,18 @@ ON CONFLICT (path, place, code, detail) DO NOTHING;
 -- What was wrong with a source and is no longer so.
 DELETE FROM problems WHERE path = :path AND code = :code;
 
+-- name: drop_told_problems
+-- What a source said when it was read before, as it is or as it was: it is read from its beginning, and says it again.
+-- (The two are not about the source: they say what became of it here.)
+DELETE FROM problems
+WHERE path = :path AND capture_id <= :capture_id AND code NOT IN ('changed-step', 'grew-after-seal');
+
+-- name: drop_told_problems_in
+-- The same of all files that belong together.
+DELETE FROM problems
+WHERE path IN (SELECT path FROM captures WHERE bundle = :bundle) AND capture_id IS NOT NULL
+    AND code NOT IN ('changed-step', 'grew-after-seal');
+
 -- name: refused_paths
 -- Sources that could not be captured.
 SELECT DISTINCT path FROM problems
