@@ -301,6 +301,12 @@ SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, dig
     seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
 FROM captures WHERE bundle = :bundle AND shape = 'bundle' AND state <> 'replaced' ORDER BY path;
 
+-- name: groups_in
+-- The groups of rows of a database, as they are now; of the database itself only that it was seen is kept.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE bundle = :path AND shape = 'database' AND state <> 'replaced' ORDER BY path;
+
 -- name: evidence_digests
 SELECT path, digest FROM captures WHERE size_bytes > 0;
 
