@@ -49,6 +49,20 @@ def test_a_second_sync_adds_nothing(full: Ldg) -> None:
     assert f"{again['found']} files: {again['found']} unchanged" in full.text("sync")
 
 
+def test_verify_says_how_many_turns_have_no_seal_to_check(full: Ldg) -> None:
+    done = full.json("verify")
+    ((count, total),) = full.json("sql", "SELECT sum(seal_seq = 0), count(*) FROM turns")["rows"]
+    assert done["open_turns"] == count > 1
+    assert done["turns"] == total - count
+    assert full.text("verify").splitlines()[1].startswith(f"{count} turns are not sealed yet and could not be checked")
+
+
+def test_verify_says_nothing_of_seals_where_everything_is_sealed(new: Ldg) -> None:
+    new.text("demo")
+    assert new.json("verify")["open_turns"] == 0
+    assert len(new.text("verify").splitlines()) == 1
+
+
 def test_sync_says_what_it_has_done(home: Path, new: Ldg) -> None:
     said = new.text("sync").splitlines()
     done = new.json("sync")
