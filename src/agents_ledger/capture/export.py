@@ -12,6 +12,8 @@ from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Row
 from agents_ledger.model.frames import unframed
+from agents_ledger.model.rows import TurnRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 
@@ -47,6 +49,9 @@ def slices(ledger: Ledger, row_id: str) -> Iterator[bytes]:
             raise NotFound(f"no turn, message or tool call {row_id!r}")
         found = dict.fromkeys(place for (text,) in rows for place in evidence.places(text))
         if not found:
+            turn = tx.first("turn_by_id", id=row_id)
+            if turn is not None and TurnRow(*turn).error == RETRACTED:
+                raise NotFound(f"{row_id} was {RETRACTED}; `ldg rebuild` reads what there is")
             raise NotFound(f"{row_id} was written here, not read from a source: there are no bytes behind it")
         for capture_id, offset, length in sorted(found):
             yield evidence.slice_of(tx, capture_id, offset, length)

@@ -15,6 +15,7 @@ from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import SessionRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 _PAGE = 500
@@ -49,7 +50,7 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
         counts = target.counts()
         _fork_again(ledger, target)
         with ledger.database.read() as tx:
-            without_evidence = int(tx.value("turns_without_evidence"))
+            without_evidence = int(tx.value("turns_without_evidence", retracted=RETRACTED))
         return Report(
             captures=len(captures),
             sessions=counts["sessions"],

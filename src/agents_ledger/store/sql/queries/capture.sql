@@ -321,7 +321,9 @@ UNION ALL SELECT evidence FROM messages WHERE turn_id = :id OR id = :id
 UNION ALL SELECT evidence FROM tool_calls WHERE turn_id = :id OR id = :id;
 
 -- name: turns_without_evidence
-SELECT count(*) FROM turns WHERE evidence IS NULL;
+-- Turns that no source tells; not those that one told once and that do not stand any more.
+SELECT count(*) FROM turns t WHERE t.evidence IS NULL AND (t.error IS NULL OR t.error <> :retracted)
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id);
 
 -- name: capture_counts
 SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM turns);
