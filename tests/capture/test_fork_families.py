@@ -182,3 +182,16 @@ def test_a_fork_that_is_read_before_its_origin_has_grown_to_it_is_the_same(tmp_p
 
 def _twice(ledger: Ledger) -> list[list[str]]:
     return [turns for turns in contents(ledger).values() if len(turns) > 1]
+
+
+def test_a_fork_leaves_the_turns_that_it_shares_as_its_origin_tells_them(tmp_path: Path) -> None:
+    """A fork of OpenCode has ids of its own for what it copies: rebuilt, the turns have those that they had."""
+    source = copy(GOLDEN / "opencode" / "exports" / "source", tmp_path / "source")
+    (source / "ses_e1f718ae1ffejF1Pmi5Y0ai1eS.json").rename(source / "a.json")  # the origin, of which another is a fork
+    names_of = "SELECT t.id, m.native_id, m.sequence FROM turns t JOIN messages m ON m.turn_id = t.id ORDER BY 1, 3"
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        told_first = rows(ledger, names_of)
+        assert rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}").same
+    with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+        assert rows(rebuilt, names_of) == told_first

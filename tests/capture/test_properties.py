@@ -43,7 +43,6 @@ FORMATS = sorted({name.partition("/")[0] for name in names()})
 # A copy that is there first seals a turn before its origin has said everything about it (its system prompt's hash).
 OTHER_SEALS = {
     "claude-code/cli-fork-of-2.1.325",
-    "codex/fork-by-reference",
 }
 
 
@@ -277,6 +276,26 @@ def test_rebuilt_from_evidence_alone_is_the_same(ledger: Ledger, source: Path, w
     with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
         assert said_by(rebuilt) == said_by(ledger) == whole
         assert _seals(rebuilt) == _seals(ledger)
+        assert _standing(rebuilt) == _standing(ledger)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_all_cases_together_have_the_same_ids_when_they_are_rebuilt(form: str, tmp_path: Path) -> None:
+    source = copy(GOLDEN / form, tmp_path / "source")
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
+        with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+            assert _standing(rebuilt) == _standing(ledger)
+
+
+def _standing(ledger: Ledger) -> list[dict[str, object]]:
+    """What the agents call the messages of all turns that stand, and when they were said."""
+    return rows(
+        ledger,
+        """SELECT id, turn_id, sequence, native_id, created_at FROM messages
+        WHERE turn_id NOT IN (SELECT turn_id FROM superseded) ORDER BY id""",
+    )
 
 
 def _seals(ledger: Ledger) -> list[dict[str, object]]:
