@@ -3,12 +3,14 @@
 import os
 import shutil
 from collections.abc import Iterable
+from datetime import UTC
 from pathlib import Path
 
 from agents_ledger import Ledger
 from agents_ledger.capture.summary import Summary
 from agents_ledger.capture.sync import Sync
 from agents_ledger.ledger.digest import digest
+from agents_ledger.ledger.stats import tokens
 from agents_ledger.model.formats import Machine
 from tests.support.databases import empty_file
 
@@ -78,6 +80,16 @@ def said_by(ledger: Ledger) -> str:
     """The digest of a ledger that was found to be sound."""
     assert_sound(ledger)
     return digest(ledger.database)
+
+
+def counted_by(ledger: Ledger) -> dict[tuple[str | None, ...], int]:
+    """The tokens by day and model, every call once; plain SQL over the view agrees."""
+    lines = tokens(ledger.database, by=("day", "model"), zone=UTC).lines
+    apart = """SELECT coalesce(sum(t.total_tokens), 0) FROM turns t
+        WHERE t.id NOT IN (SELECT turn_id FROM usages) AND t.id NOT IN (SELECT turn_id FROM superseded)"""
+    plain = f"SELECT coalesce((SELECT sum(total_tokens) FROM usages_once), 0) + ({apart})"  # noqa: S608 - ours
+    assert sum(line.sums.total_tokens for line in lines) == ledger.database.query(plain)[1][0][0]
+    return {line.key: line.sums.total_tokens for line in lines if line.sums.total_tokens}
 
 
 def assert_sound(ledger: Ledger) -> None:

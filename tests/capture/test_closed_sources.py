@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from agents_ledger.capture import databases
+from agents_ledger.capture.intake import Intake
 from agents_ledger.capture.sync import Sync
 from agents_ledger.model.formats import Machine
 from tests.capture.folders import GOLDEN, MACHINE, copy, opened, rows, sync
@@ -141,3 +142,14 @@ def test_what_is_recognised_after_all_is_no_problem(tmp_path: Path) -> None:
         path.write_bytes(min((GOLDEN / "claude-code/chat-with-tools/source").rglob("*.jsonl")).read_bytes())
         assert worker.run().new == 1
         assert not rows(ledger, "SELECT code FROM problems")
+
+
+def test_what_a_writer_says_has_changed_is_not_gone_where_its_folder_is_closed(tmp_path: Path, close: Close) -> None:
+    folder = sessions(tmp_path)
+    (path,) = map(str, (folder / "inner").rglob("*.jsonl"))
+    with opened(tmp_path / "ledger.db") as ledger:
+        intake = Intake(ledger, "pi")
+        intake.take([path])
+        close(folder / "inner")
+        intake.take([path])
+        assert rows(ledger, "SELECT state FROM captures") == [{"state": "current"}]

@@ -76,12 +76,53 @@ def test_a_fork_and_its_origin_stand_on_one_chain(name: str, tmp_path: Path) -> 
         assert _twice(ledger) == []
 
 
+@pytest.mark.parametrize(("origin", "fork"), [("a", "b"), ("b", "a")])
+def test_a_session_is_read_before_its_forks_whatever_their_files_are_called(
+    origin: str, fork: str, tmp_path: Path
+) -> None:
+    """Claude Code 1.0 gives the records that a fork copies the time of the copy: the earlier time is the true one."""
+    restamped = "2026-11-15T23:00:00.000Z"
+    lines = told.talk(2)
+    copied = [line | {"sessionId": fork, "timestamp": restamped} for line in lines]
+    write(tmp_path / "source" / f"{origin}.jsonl", told.written([line | {"sessionId": origin} for line in lines]))
+    write(tmp_path / "source" / f"{fork}.jsonl", told.written([*copied, told.user(9, 4, "else?", sessionId=fork)]))
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, tmp_path / "source")
+        assert_sound(ledger)
+        found = rows(ledger, "SELECT session_label, started_at, completed_at FROM turns ORDER BY id")
+    first_ms = 1_794_736_800_000
+    assert [tuple(row.values()) for row in found] == [
+        (f"claude-code:{origin}", first_ms + 1000, first_ms + 2000),
+        (f"claude-code:{origin}", first_ms + 3000, first_ms + 4000),
+        (f"claude-code:{fork}", first_ms + 9000, first_ms + 9000),
+    ]
+
+
 @pytest.mark.parametrize("name", sorted(set(names()) - {"cursor/transcripts"}))  # (two sessions with the same words)
 def test_no_turn_is_stored_twice(name: str, tmp_path: Path) -> None:
     source = copy(GOLDEN / name / "source", tmp_path / "source")
     with opened(tmp_path / "ledger.db") as ledger:
         sync(ledger, source)
         assert _twice(ledger) == []
+
+
+@pytest.mark.parametrize("comes", ["never", "before", "after"])
+def test_a_branch_that_pi_copied_without_its_labels_is_one_line(comes: str, tmp_path: Path) -> None:
+    """What followed a label names it still, and the file that has it may be gone or have another name by now."""
+    talk = [entry("aaaa0001", None, "One?"), entry("aaaa0002", "aaaa0001", "One.", "assistant")]
+    label = {"type": "label", "id": "aaaa0003", "parentId": "aaaa0002", "targetId": "aaaa0001", "label": "here"}
+    more = [entry("aaaa0004", "aaaa0003", "Two?"), entry("aaaa0005", "aaaa0004", "Two.", "assistant")]
+    with opened(tmp_path / "ledger.db") as ledger:
+        if comes == "before":
+            sync(ledger, written(tmp_path / "x_first.jsonl", header("first"), *talk, label, *more))
+        fork = header("second", parentSession="/elsewhere/moved.jsonl")
+        sync(ledger, written(tmp_path / "x_second.jsonl", fork, *talk, *more))
+        if comes == "after":
+            sync(ledger, written(tmp_path / "x_first.jsonl", header("first"), *talk, label, *more))
+        assert_sound(ledger)
+        chain = [str(row["id"]) for row in rows(ledger, "SELECT id FROM turns ORDER BY depth")]
+        assert len(chain) == 2
+        assert all(found == chain for found in histories(ledger).values())
 
 
 @pytest.mark.parametrize("order", [("early", "late"), ("late", "early")])
@@ -141,3 +182,16 @@ def test_a_fork_that_is_read_before_its_origin_has_grown_to_it_is_the_same(tmp_p
 
 def _twice(ledger: Ledger) -> list[list[str]]:
     return [turns for turns in contents(ledger).values() if len(turns) > 1]
+
+
+def test_a_fork_leaves_the_turns_that_it_shares_as_its_origin_tells_them(tmp_path: Path) -> None:
+    """A fork of OpenCode has ids of its own for what it copies: rebuilt, the turns have those that they had."""
+    source = copy(GOLDEN / "opencode" / "exports" / "source", tmp_path / "source")
+    (source / "ses_e1f718ae1ffejF1Pmi5Y0ai1eS.json").rename(source / "a.json")  # the origin, of which another is a fork
+    names_of = "SELECT t.id, m.native_id, m.sequence FROM turns t JOIN messages m ON m.turn_id = t.id ORDER BY 1, 3"
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        told_first = rows(ledger, names_of)
+        assert rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}").same
+    with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+        assert rows(rebuilt, names_of) == told_first

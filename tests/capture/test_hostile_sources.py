@@ -343,7 +343,17 @@ def test_odd_files_stop_nothing(make: Callable[[Path], None], tmp_path: Path, ex
         assert count == (8 if make is named_oddly else 0)
 
 
-@pytest.mark.parametrize(("bad", "problems"), [(b"junk\n", 1), (b"\0" * 4096 + b"{", 1), (b"\0" * 4096, 0)])
+@pytest.mark.parametrize(
+    ("bad", "problems"),
+    [
+        pytest.param(b"junk\n", 1, id="junk"),
+        pytest.param(b"\0" * 4096 + b"{", 1, id="zeros and more"),
+        pytest.param(b"\0" * 4096, 0, id="zeros"),
+        pytest.param(b"junk\n" * 40, 1, id="many lines"),
+        pytest.param(b"x" * (1 << 17) + b"\n", 1, id="a long line"),
+        pytest.param(b"\0" * (1 << 17) + b"\n", 0, id="many zeros"),
+    ],
+)
 def test_a_rollout_with_a_bad_first_line_is_kept_and_the_rest_is_read(
     bad: bytes, problems: int, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ from tests.capture.folders import (
     Case,
     assert_sound,
     copy,
+    counted_by,
     counts,
     files_below,
     is_lines,
@@ -42,7 +43,6 @@ FORMATS = sorted({name.partition("/")[0] for name in names()})
 # A copy that is there first seals a turn before its origin has said everything about it (its system prompt's hash).
 OTHER_SEALS = {
     "claude-code/cli-fork-of-2.1.325",
-    "codex/fork-by-reference",
 }
 
 
@@ -155,6 +155,37 @@ def test_any_order_of_files_is_the_same(source: Path, whole: str, tmp_path: Path
             assert said_by(ledger) == whole, [path.name for path in order]
 
 
+def test_problems_that_are_over_are_not_listed(
+    captured: Captured, ledger: Ledger, source: Path, tmp_path: Path
+) -> None:
+    """Files that came one by one, or were broken once, have the problems that they have in the end."""
+    in_the_end = _problems(ledger)
+    files = files_below(source)
+    with opened(tmp_path / "late.db") as late:
+        for path in reversed(files):
+            sync(late, path)
+        assert _problems(late) == in_the_end
+    with opened(tmp_path / "broken.db") as broken:
+        for path in filter(is_lines, files):
+            write(path, b'{"broken\n' + path.read_bytes())
+        sync(broken, source)
+        shutil.rmtree(source)
+        copy(captured.origin, source)
+        for path in files:
+            os.utime(path, (0, 0))
+        sync(broken, source)
+        assert _problems(broken) == in_the_end
+
+
+def _problems(ledger: Ledger) -> list[dict[str, object]]:
+    """What is wrong with the sources themselves."""
+    return rows(
+        ledger,
+        """SELECT DISTINCT code, detail FROM problems
+        WHERE code NOT IN ('changed-step', 'grew-after-seal') ORDER BY code, detail""",
+    )
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
     cases = [name for name in names() if name.startswith(f"{form}/")]
@@ -162,13 +193,13 @@ def test_any_order_of_cases_is_the_same(form: str, tmp_path: Path) -> None:
         copy(Case(GOLDEN / name).source, tmp_path / "source" / name)
     with opened(tmp_path / "whole.db") as ledger:
         sync(ledger, tmp_path / "source")
-        whole = said_by(ledger)
+        whole = said_by(ledger), counted_by(ledger)
     for seed in range(_ORDERS + 1):
         Random(seed).shuffle(order := list(cases))  # noqa: S311 - as above
         with opened(tmp_path / f"order{seed}.db") as ledger:
             for name in order:
                 sync(ledger, tmp_path / "source" / name)
-            assert said_by(ledger) == whole, order
+            assert (said_by(ledger), counted_by(ledger)) == whole, order
 
 
 def test_every_byte_is_kept(captured: Captured, ledger: Ledger, source: Path) -> None:
@@ -189,6 +220,14 @@ def test_rows_say_where_they_were_read(ledger: Ledger) -> None:
     ):
         for row in rows(ledger, f"SELECT * FROM {table}"):  # noqa: S608 - the tables above
             _assert_read_from(row, captures, data, texts)
+
+
+def test_a_session_began_no_later_than_its_first_turn(ledger: Ledger) -> None:
+    """Its file may be younger, and another one may have told of it first. Without turns it is as old as it says."""
+    later = """SELECT s.label FROM sessions s LEFT JOIN session_details d ON d.session_label = s.label
+        WHERE s.created_at > coalesce((SELECT min(t.started_at) FROM turns t WHERE t.session_label = s.label),
+            d.started_at, s.created_at)"""
+    assert rows(ledger, later) == []
 
 
 def _assert_read_from(
@@ -237,6 +276,26 @@ def test_rebuilt_from_evidence_alone_is_the_same(ledger: Ledger, source: Path, w
     with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
         assert said_by(rebuilt) == said_by(ledger) == whole
         assert _seals(rebuilt) == _seals(ledger)
+        assert _standing(rebuilt) == _standing(ledger)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_all_cases_together_have_the_same_ids_when_they_are_rebuilt(form: str, tmp_path: Path) -> None:
+    source = copy(GOLDEN / form, tmp_path / "source")
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, source)
+        rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
+        with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
+            assert _standing(rebuilt) == _standing(ledger)
+
+
+def _standing(ledger: Ledger) -> list[dict[str, object]]:
+    """What the agents call the messages of all turns that stand, and when they were said."""
+    return rows(
+        ledger,
+        """SELECT id, turn_id, sequence, native_id, created_at FROM messages
+        WHERE turn_id NOT IN (SELECT turn_id FROM superseded) ORDER BY id""",
+    )
 
 
 def _seals(ledger: Ledger) -> list[dict[str, object]]:

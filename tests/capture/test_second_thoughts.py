@@ -13,12 +13,15 @@ import pytest
 from agents_ledger import Ledger
 from agents_ledger.capture import turnstile
 from agents_ledger.capture.discover import below
+from agents_ledger.capture.export import slices
 from agents_ledger.capture.rebuild import rebuild
 from agents_ledger.capture.summary import Summary
 from agents_ledger.capture.sync import Sync
 from agents_ledger.capture.taking import Taking
+from agents_ledger.errors import NotFound
 from agents_ledger.formats import formats
 from agents_ledger.ledger.stats import Line, tokens
+from agents_ledger.model.rules import RETRACTED
 from tests.capture.folders import (
     GOLDEN,
     MACHINE,
@@ -213,3 +216,17 @@ def _growth(source: Path, chance: Random) -> Iterator[tuple[Path, bytes, int]]:
         yield path, data[: ends[path]], 0 if ends[path] >= len(data) else tick
         if ends[path] >= len(data):
             del left[path]
+
+
+def test_what_a_source_told_once_was_not_written_here(tmp_path: Path) -> None:
+    """Retracted turns and superseded ones have no evidence to be rebuilt from, and are not missed."""
+    source = copy(GOLDEN / "pi" / "written-by-the-store" / "source", tmp_path / "source")
+    with opened(tmp_path / "ledger.db") as ledger:
+        for path in files_below(source):
+            sync(ledger, path)
+        found = [str(row["id"]) for row in rows(ledger, f"SELECT id FROM turns WHERE error = '{RETRACTED}'")]  # noqa: S608
+        assert len(found) == 1
+        report = rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
+        assert (report.same, report.not_rebuilt) == (True, 0)
+        with pytest.raises(NotFound, match="retracted"):
+            list(slices(ledger, found[0]))

@@ -14,6 +14,7 @@ from tests.capture.folders import (
     SHARED,
     assert_sound,
     copy,
+    counted_by,
     counts,
     files_below,
     is_lines,
@@ -73,11 +74,11 @@ def test_everything_is_recognised_kept_sound_and_read_once(folder: Path, tmp_pat
         assert (again.new, again.grown, again.rewritten, again.gone, again.bytes_read) == (0, 0, 0, 0, 0)
         assert rows(ledger, "SELECT path, detail FROM problems WHERE code = 'reader-failed'") == []
         _assert_kept(ledger, folder, set(first.unrecognised))
-        said = said_by(ledger)
+        said, counted = said_by(ledger), counted_by(ledger)
         report = rebuild(ledger, f"sqlite:///{tmp_path / 'rebuilt.db'}")
         assert report.same
     with Ledger.open(f"sqlite:///{tmp_path / 'rebuilt.db'}") as rebuilt:
-        assert said_by(rebuilt) == said
+        assert (said_by(rebuilt), counted_by(rebuilt)) == (said, counted)
 
 
 def _assert_kept(ledger: Ledger, folder: Path, strange: set[str]) -> None:
@@ -117,5 +118,5 @@ def test_any_order_of_files_is_the_same(folder: Path, tmp_path: Path) -> None:
         with opened(tmp_path / f"{seed}.db") as ledger:
             for path in files if seed else [folder]:
                 sync(ledger, path)
-            said.append(said_by(ledger))
+            said.append((said_by(ledger), counted_by(ledger)))
     assert said[0] == said[1]

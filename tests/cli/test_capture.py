@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,20 @@ def test_a_second_sync_adds_nothing(full: Ldg) -> None:
     assert again["unchanged"] == again["found"]
     assert (again["new_turns"], again["new_sessions"], again["bytes_read"]) == (0, 0, 0)
     assert f"{again['found']} files: {again['found']} unchanged" in full.text("sync")
+
+
+def test_verify_says_how_many_turns_have_no_seal_to_check(full: Ldg) -> None:
+    done = full.json("verify")
+    ((count, total),) = full.json("sql", "SELECT sum(seal_seq = 0), count(*) FROM turns")["rows"]
+    assert done["open_turns"] == count > 1
+    assert done["turns"] == total - count
+    assert full.text("verify").splitlines()[1].startswith(f"{count} turns are not sealed yet and could not be checked")
+
+
+def test_verify_says_nothing_of_seals_where_everything_is_sealed(new: Ldg) -> None:
+    new.text("demo")
+    assert new.json("verify")["open_turns"] == 0
+    assert len(new.text("verify").splitlines()) == 1
 
 
 def test_sync_says_what_it_has_done(home: Path, new: Ldg) -> None:
@@ -296,6 +312,22 @@ def test_export_of_a_turn_gives_the_records_it_was_read_from(home: Path, full: L
     full.text("export", head, "--output", str(tmp_path / "turn.jsonl"))
     assert (tmp_path / "turn.jsonl").read_bytes() == found
     assert "never overwrites" in full.text("export", head, "--output", str(tmp_path / "turn.jsonl"), code=2)
+
+
+def test_export_of_a_database_gives_all_of_its_rows(new: Ldg, tmp_path: Path) -> None:
+    """They were captured group by group, and nothing under the path of the database itself."""
+    shutil.copytree(GOLDEN / "cursor" / "new-composers" / "source", tmp_path / "source")
+    (path,) = (tmp_path / "source").rglob("state.vscdb")
+    new.text("sync", "--path", str(path))
+    groups = sorted(each["path"] for each in new.json("captures")["captures"] if "#" in each["path"])
+    framed = new.run("export", str(path)).stdout_bytes
+    assert framed == b"".join(new.run("export", group).stdout_bytes for group in groups) != b""
+    (written,) = new.json("export", str(path), "--output", str(tmp_path / "again.db"))["exported"]
+    assert written["size_bytes"] == len(framed)
+    with closing(sqlite3.connect(path)) as was, closing(sqlite3.connect(tmp_path / "again.db")) as again:
+        before, after = (set(each.execute("SELECT key FROM cursorDiskKV")) for each in (was, again))
+    assert len(after) > len(groups)
+    assert after <= before
 
 
 def test_export_of_a_session_with_several_files_asks_for_a_folder(full: Ldg, tmp_path: Path) -> None:

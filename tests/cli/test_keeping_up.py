@@ -12,6 +12,7 @@ from typing import IO, Any
 import pytest
 
 from agents_ledger import Ledger
+from agents_ledger.cli.sync import Asked
 from agents_ledger.ledger.digest import digest
 from tests.cli.conftest import Ldg
 from tests.cli.test_capture import FORK, MAIN, asked
@@ -38,7 +39,8 @@ def many(tmp_path: Path) -> Path:
 
 def test_ctrl_c_at_any_moment_leaves_everything_sound_and_the_next_sync_goes_on(many: Path, tmp_path: Path) -> None:
     ldg = Ldg(f"sqlite:///{tmp_path / 'cut.db'}")
-    interrupted = 0
+    interrupted = kept = 0
+    again = f"`ldg --db {ldg.url} sync --path {many}`"
     for more_bytes in (1, 100_000, 100_000):
         enough_bytes = size_of(tmp_path / "cut.db") + more_bytes
         with started("--db", ldg.url, "sync", "--path", str(many)) as process:
@@ -47,9 +49,10 @@ def test_ctrl_c_at_any_moment_leaves_everything_sound_and_the_next_sync_goes_on(
             _, said = process.communicate(timeout=60)
         interrupted += process.returncode == 130
         assert process.returncode in (0, 130), said
-        assert process.returncode == 0 or said == (
-            f"ldg: interrupted; what was read is kept, `ldg --db {ldg.url} sync` goes on from there\n"
-        )
+        before, kept = kept, ldg.json("verify")["sessions"]
+        how = f"what was read is kept, {again} goes on from there"
+        how = how if kept > before else f"nothing is kept yet, {again} begins again"
+        assert process.returncode == 0 or said == f"ldg: interrupted; {how}\n"
         assert ldg.json("verify")["good"]
     assert interrupted, "it was too fast to be interrupted: make more files"
     assert ldg.json("sync", "--path", str(many))["sessions"] == _FILES
@@ -58,6 +61,13 @@ def test_ctrl_c_at_any_moment_leaves_everything_sound_and_the_next_sync_goes_on(
     whole = Ldg(f"sqlite:///{tmp_path / 'whole.db'}")
     whole.text("sync", "--path", str(many))
     assert said_by(ldg) == said_by(whole)
+
+
+def test_who_is_interrupted_is_told_all_that_was_asked_for() -> None:
+    told = Asked(("/some of them",), ("pi", "codex"))
+    assert told.options == " --source pi --source codex --path '/some of them'"
+    told.are_samples = True  # a folder of ours, that nobody named
+    assert told.options == " --source pi --source codex"
 
 
 def test_watch_follows_a_session_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

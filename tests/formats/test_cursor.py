@@ -362,12 +362,22 @@ def test_chats_of_2024(stores: dict[str, Path]) -> None:
     assert read(groups(path)["prompts"]) == []
 
 
+def test_a_chat_of_2024_that_tells_one_time_is_from_then() -> None:
+    """Tabs of November 2024 have `lastSendTime` and nothing else."""
+    bubbles = [{"type": "user", "id": "t1", "text": "Add a bar"}, {"type": "ai", "id": "t2", "text": "Sure."}]
+    tab = {"tabId": made.TAB, "lastSendTime": talk.START, "bubbles": bubbles}
+    row = json.dumps({"tabs": [tab]}).encode()
+    events = read({"ItemTable\nworkbench.panel.aichat.view.aichat.chatdata": row})
+    assert [event.at for event in said(events, made.TAB).values()] == [talk.START, talk.START]
+
+
 def test_real_databases_and_transcripts_are_read() -> None:
     if not (CORPUS / "corpus").is_dir():
         pytest.skip("no corpus beside the project")
     (database,) = (CORPUS / "corpus" / "cursor-vscdb").rglob("state.vscdb")
     told = read(groups(database)["index"], str(database), "workspace")
     assert len(of(told, Said)) > 100
+    assert all(event.at for event in of(told, Said))
     assert sum(len(event.codeblocks) for event in of(told, Said)) > 20
     assert not of(told, Problem)
     (transcript,) = (CORPUS / "corpus" / "cursor-transcript").rglob("*.jsonl")

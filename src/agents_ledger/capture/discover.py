@@ -12,6 +12,8 @@ from agents_ledger.model.captures import PACKED
 from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
+_FIRST_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*)')
+_LAST = b"~"  # after every time
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 _SQLITE = b"SQLite format 3\0"
@@ -36,6 +38,18 @@ class Found(Struct, frozen=True):
         except UnicodeEncodeError:
             return os.fsencode(self.path).decode("utf-8", "backslashreplace")
         return self.path
+
+
+def began(shape: str, head: bytes) -> bytes:
+    """The first time that a file tells, to sort files by; what is said about sessions comes after what they say.
+
+    So a session is read before its forks: Claude Code 1.0 and Codex 0.98 give the records that they copy new times,
+    Claude Code 2 leaves out some that say which tools there are.
+    """
+    if shape != "lines":
+        return _LAST
+    found = _FIRST_TIME.search(head)
+    return found[1] if found else b""
 
 
 def in_places(formats: Iterable[Format], machine: Machine) -> Iterator[Found]:

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.formats import Row
 from agents_ledger.model.frames import unframed
+from agents_ledger.model.rows import TurnRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 
@@ -20,11 +23,11 @@ def resolve(ledger: Ledger, text: str) -> list[Capture]:
         if text.isdecimal():
             row = tx.first("capture_by_id", id=int(text))
             if row is not None:
-                return [Capture(*row)]
+                return [_whole(tx, Capture(*row))]
         for path in dict.fromkeys((text, os.path.abspath(text))):  # noqa: PTH100 - as it was captured
             rows = tx.rows("captures_at", path=path)
             if rows:
-                return [Capture(*rows[0])]
+                return [_whole(tx, Capture(*rows[0]))]
         rows = tx.rows("captures_of_session", label=_label(tx, text))
         if rows:
             return [Capture(*row) for row in rows]
@@ -32,9 +35,10 @@ def resolve(ledger: Ledger, text: str) -> list[Capture]:
 
 
 def raw(ledger: Ledger, capture: Capture) -> Iterator[bytes]:
-    """The bytes of a capture, in order."""
+    """The bytes of a capture, in order; of a database the rows of all its groups."""
     with ledger.database.read() as tx:
-        yield from evidence.read(tx, capture.id)
+        for each in _groups(tx, capture) or [capture]:
+            yield from evidence.read(tx, each.id)
 
 
 def slices(ledger: Ledger, row_id: str) -> Iterator[bytes]:
@@ -45,6 +49,9 @@ def slices(ledger: Ledger, row_id: str) -> Iterator[bytes]:
             raise NotFound(f"no turn, message or tool call {row_id!r}")
         found = dict.fromkeys(place for (text,) in rows for place in evidence.places(text))
         if not found:
+            turn = tx.first("turn_by_id", id=row_id)
+            if turn is not None and TurnRow(*turn).error == RETRACTED:
+                raise NotFound(f"{row_id} was {RETRACTED}; `ldg rebuild` reads what there is")
             raise NotFound(f"{row_id} was written here, not read from a source: there are no bytes behind it")
         for capture_id, offset, length in sorted(found):
             yield evidence.slice_of(tx, capture_id, offset, length)
@@ -67,6 +74,19 @@ def write(ledger: Ledger, capture: Capture, target: Path) -> None:
         raise BadInput(f"{target} exists by now: name another file") from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _whole(tx: Tx, capture: Capture) -> Capture:
+    """A capture with the size of what it gives back."""
+    groups = _groups(tx, capture)
+    return msgspec.structs.replace(capture, size_bytes=sum(each.size_bytes for each in groups)) if groups else capture
+
+
+def _groups(tx: Tx, capture: Capture) -> list[Capture]:
+    """What a database was captured as."""
+    if capture.shape != "database" or capture.bundle is not None:
+        return []
+    return [Capture(*row) for row in tx.rows("groups_in", path=capture.path)]
 
 
 def _write_rows(rows: Iterable[Row], target: Path) -> None:

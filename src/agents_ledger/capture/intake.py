@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agents_ledger.capture import turnstile
-from agents_ledger.capture.discover import HEAD_BYTES, Found, below, recognise
+from agents_ledger.capture.discover import HEAD_BYTES, Found, below, is_gone, recognise
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.taking import Taking
@@ -90,7 +90,7 @@ class Intake:
         """Takes what is new in a file; whether it was not known before."""
         found = next(below(path), None)
         if found is None:
-            if known is not None and known.state != "gone":
+            if known is not None and known.state != "gone" and is_gone(path):
                 self._taking.taker.set_state(known.id, "gone")
             return False
         form = self._taking.formats[self._name]

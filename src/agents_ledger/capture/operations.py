@@ -85,6 +85,21 @@ class Forget(Struct, frozen=True):
         tx.beside.run("drop_problems", path=self.path, code=self.code)
 
 
+class ForgetAll(Struct, frozen=True):
+    """What was wrong with a source, or with the files of a bundle, when it was read before: it is read anew."""
+
+    path: str
+    capture_id: int
+    bundle: str | None
+
+    def __call__(self, tx: Batch) -> None:
+        """Writes it."""
+        if self.bundle is None:
+            tx.beside.run("drop_told_problems", path=self.path, capture_id=self.capture_id)
+        else:
+            tx.beside.run("drop_told_problems_in", bundle=self.bundle)
+
+
 class Touch(Struct, frozen=True):
     """A source with the same bytes and another time."""
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from agents_ledger.capture.beginnings import Beginnings
 from agents_ledger.capture.discover import is_packed
 from agents_ledger.capture.lanes import LaneState
-from agents_ledger.capture.operations import Belongs, Forget, PutCapture, PutProblem, WasRead
+from agents_ledger.capture.operations import Belongs, Forget, ForgetAll, PutCapture, PutProblem, WasRead
 from agents_ledger.capture.project import Kin, Projection
 from agents_ledger.capture.records import Lines, unpacked
 from agents_ledger.capture.writer import Writer
@@ -45,6 +45,7 @@ class Reading:
 
     def whole(self, capture: Capture, form: Format, records: Iterable[Piece], path: str | None = None) -> None:
         """Reads a document, the files of a bundle, or the rows of a database's group, all at once."""
+        self.forget(capture)
         projection = self.projection(capture, form, is_again=True)
         reader = form.reader(Source(path or capture.path, capture.kind))
         places: dict[str, str] = {}
@@ -76,8 +77,7 @@ class Reading:
 
     def from_evidence(self, capture: Capture, form: Format, *, is_again: bool) -> None:
         """Reads a capture of lines from its evidence: once more, or for the first time (of a rebuilt ledger)."""
-        for code in ("missing-base", "missing-parent", "missing-result"):
-            self.writer.add(Forget(capture.path, code))
+        self.forget(capture)
         projection = self.projection(capture, form, is_again=is_again)
         reader = form.reader(Source(capture.path, capture.kind))
         with self.writer.database.read() as tx:
@@ -89,6 +89,11 @@ class Reading:
         else:
             self.read_lines(capture, projection, reader, blocks, 0)
         self.end(capture, projection, reader)
+
+    def forget(self, capture: Capture) -> None:
+        """Whatever was wrong with a source is said anew, if it still is: it is read from its beginning."""
+        bundle = capture.bundle if capture.shape == "bundle" else None
+        self.writer.add(ForgetAll(capture.path, capture.id, bundle))
 
     def events(self, form: Format, capture: Capture, until: int | None) -> Iterator[tuple[Event, str]]:
         """The events of a capture, from its evidence, up to a record."""

@@ -8,13 +8,14 @@ from agents_ledger.capture import turnstile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.reconsidering import reconsider
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
-from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import Ledger, moves, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import SessionRow
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 _PAGE = 500
@@ -49,7 +50,7 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
         counts = target.counts()
         _fork_again(ledger, target)
         with ledger.database.read() as tx:
-            without_evidence = int(tx.value("turns_without_evidence"))
+            without_evidence = int(tx.value("turns_without_evidence", retracted=RETRACTED))
         return Report(
             captures=len(captures),
             sessions=counts["sessions"],
@@ -112,7 +113,7 @@ def _replay(
         done += capture.size_bytes
         if progress:
             progress(done, total)
-    for folder in bundles:
+    for folder in inner_first(bundles):
         taking.read_bundle(folder)
     taking.writer.flush()
     taking.read_awaiting()

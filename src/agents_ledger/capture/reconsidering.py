@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agents_ledger.capture.discover import HEAD_BYTES, Found, recognise
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, recognise
 from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
 from agents_ledger.capture.standing import Standing
-from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
@@ -74,8 +74,9 @@ def _read(reading: Taking, captures: list[Capture]) -> None:
         read_copy(reading, capture)
         if reading.writer.is_full:
             reading.writer.flush()
-    for folder in dict.fromkeys(capture.bundle for capture in captures if capture.shape == "bundle"):
-        if folder is not None and not folder.endswith("#evidence"):
+    folders = [capture.bundle for capture in captures if capture.shape == "bundle" and capture.bundle is not None]
+    for folder in inner_first(folders):
+        if not folder.endswith("#evidence"):
             reading.read_bundle(folder)
     reading.writer.flush()
     reading.read_awaiting()
@@ -84,14 +85,14 @@ def _read(reading: Taking, captures: list[Capture]) -> None:
 
 def _in_order(taking: Taking, captures: Iterable[Capture]) -> list[Capture]:
     """As one sync of all of them would read them, with what they were before ahead of what they are."""
-    return sorted(captures, key=lambda each: (_place(taking, each), each.path, each.generation))
+    return sorted(captures, key=lambda each: (*_place(taking, each), each.path, each.generation))
 
 
-def _place(taking: Taking, capture: Capture) -> int:
+def _place(taking: Taking, capture: Capture) -> tuple[int, bytes]:
     form = taking.formats.get(capture.format)
     if form is None or capture.shape not in ("lines", "document"):
-        return _USUAL
+        return _USUAL, began(capture.shape, b"")
     with taking.ledger.database.read() as tx:
         head = next(evidence.read(tx, capture.id), b"")[:HEAD_BYTES]
     claim = recognise(Found(capture.path, capture.size_bytes, capture.modified_ns), [form], head)
-    return _USUAL if claim is None else claim[1].order
+    return _USUAL if claim is None else claim[1].order, began(capture.shape, head)

@@ -112,9 +112,11 @@ class Settling:
         if state[0] == OPEN and self._is_ours(state[4], label):
             return not self._tells_more(kept, draft)
         if said_digest(kept) == said_digest(given.record):
-            if is_told_otherwise(given.record, kept) or kept.turn.parent_turn_id != _parent_id(draft):
+            is_elsewhere = kept.turn.parent_turn_id != _parent_id(draft)
+            is_otherwise = is_told_otherwise(given.record, kept)
+            if is_otherwise or is_elsewhere:
                 self._doubt(draft.id)
-            return state[0] == OPEN and self._is_again
+            return state[0] == OPEN and self._is_again and (is_otherwise or is_elsewhere)
         if state[0] == OPEN and len(draft.messages) > len(kept.messages):
             # a copy that stops inside the turn came first: it is read again, now that more is known
             self._writer.to_read_again.update(place[0] for place in places(state[4])[:1])

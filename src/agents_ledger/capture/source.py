@@ -145,6 +145,8 @@ class Taker:
             start = capture.read_bytes
         else:
             reader, start = form.reader(Source(capture.path, capture.kind)), 0
+            if not taken.is_new:
+                self.reading.forget(capture)
             with self.writer.database.read() as tx:
                 projection.written = written.known(tx, file.size, file.at)
         projection.file_time_ms = file.modified_ns // 1_000_000

@@ -33,6 +33,7 @@ class Sync:
         self._taking: Taking | None = None
         self._is_alone = False
         self._has_doubts = False  # somebody was stopped before second thoughts
+        self._before: tuple[int, int] | None = None  # sessions and turns, when the round began
         self._taken = -1  # how often something was taken when all that is known was so
 
     @contextmanager
@@ -44,6 +45,13 @@ class Sync:
                 yield
             finally:
                 self._is_alone = False
+
+    def has_kept(self) -> bool:
+        """Whether something of a round that was stopped is in the ledger: it is written in batches."""
+        if self._before is None or self._taking is None:
+            return False
+        # (a commit that was interrupted is one, or none)
+        return self._taking.writer.commits > 0 or self._counts() != self._before
 
     def run(self, paths: Iterable[str] = (), sources: Iterable[str] = (), progress: Progress | None = None) -> Summary:
         """One round over all sources; gives what was done."""
@@ -76,7 +84,7 @@ class Sync:
         """A look first: where nothing is new, nothing is written, not even who looks."""
         self._learn_anew()
         summary = Summary()
-        before = self._counts()
+        before = self._before = self._counts()
         seen: set[str] = set()
         changed = self._changed(places, seen, summary)
         gone = self._gone(seen, roots, chosen)

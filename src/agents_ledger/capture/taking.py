@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, is_broken, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
@@ -42,6 +42,7 @@ class Work(Struct):
     format: Format
     kind: Kind
     known: Capture | None
+    began: bytes  # its first time: see `began`
 
 
 class Taking:
@@ -76,7 +77,7 @@ class Taking:
         for path in solved:
             self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
-        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.found.path))
+        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.path))
         is_much = sum(map(_new_bytes, work)) >= _MUCH
         with runs.merged_at_the_end(self.ledger.database) if is_much else nullcontext():
             self._take_all(work, summary, progress)
@@ -120,7 +121,7 @@ class Taking:
             if not self._is_of_others(found, chosen, head):
                 self._leave(found, head, summary)
             return None
-        return Work(found, *claim, known)
+        return Work(found, *claim, known, began(claim[1].shape, head))
 
     def _is_of_others(self, found: Found, chosen: list[Format], head: bytes) -> bool:
         """Whether a format knows a file that was not asked for."""
@@ -167,7 +168,7 @@ class Taking:
             done += item.found.size_bytes
             if self.writer.is_full:
                 self.writer.flush()
-        for folder in self._bundles:
+        for folder in inner_first(self._bundles):
             self.read_bundle(folder)
         self._bundles.clear()
         if progress:
@@ -353,6 +354,11 @@ class Taking:
 def _new_bytes(item: Work) -> int:
     """About how much of a source was not here the last time."""
     return max(0, item.found.size_bytes - (item.known.size_bytes if item.known else 0))
+
+
+def inner_first(folders: Iterable[str]) -> list[str]:
+    """Folders that lie in others before those: a subagent says when it began, its parent only that it is there."""
+    return sorted(dict.fromkeys(folders), key=lambda folder: -len(Path(folder).parts))
 
 
 def _bundle_of(item: Work) -> str:

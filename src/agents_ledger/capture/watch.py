@@ -28,32 +28,67 @@ def watch(
 def _follow(
     sync: Sync, named: list[str], chosen: list[str], on_round: Callable[[Summary], None], stop: threading.Event
 ) -> None:
+    while not stop.is_set():
+        wanted = sync.roots(named, chosen)
+        roots, newcomers = _existing(wanted), _Newcomers(wanted, stop)
+        on_round(sync.run(named, chosen))
+        if roots:
+            _follow_below(roots, sync, named, chosen, on_round, newcomers)
+        else:
+            newcomers.wait()
+
+
+def _follow_below(
+    roots: list[str],
+    sync: Sync,
+    named: list[str],
+    chosen: list[str],
+    on_round: Callable[[Summary], None],
+    newcomers: "_Newcomers",
+) -> None:
+    """Follows what lies below some folders, until there are others to follow."""
     import watchfiles  # noqa: PLC0415 - 65 ms, only here
 
-    on_round(sync.run(named, chosen))
-    while not stop.is_set():
-        roots = _existing(sync.roots(named, chosen))
-        if not roots:
-            stop.wait(_LOOK_AGAIN_MS / 1000)
-            on_round(sync.run(named, chosen))
+    events = watchfiles.watch(
+        *roots,
+        stop_event=newcomers,
+        step=_STEP_MS,
+        debounce=_STEP_MS * 2,
+        rust_timeout=_LOOK_AGAIN_MS,
+        yield_on_timeout=True,
+        watch_filter=None,
+    )
+    for changes in events:
+        if changes:
+            on_round(sync.run_changed({path for _, path in changes}, named, chosen))
             continue
-        events = watchfiles.watch(
-            *roots,
-            stop_event=stop,
-            step=_STEP_MS,
-            debounce=_STEP_MS * 2,
-            rust_timeout=_LOOK_AGAIN_MS,
-            yield_on_timeout=True,
-            watch_filter=None,
-        )
-        for changes in events:
-            if changes:
-                on_round(sync.run_changed({path for _, path in changes}, named, chosen))
-                continue
-            # now and then a look at everything: what changed before the watch began, folders that are new
-            on_round(sync.run(named, chosen))
-            if _existing(sync.roots(named, chosen)) != roots:
-                break
+        # now and then a look at everything: what changed before the watch began, folders that are gone
+        on_round(sync.run(named, chosen))
+        if _existing(sync.roots(named, chosen)) != roots:
+            break
+
+
+class _Newcomers:
+    """Set as soon as a folder is there that was not (an agent's first session makes it), or at the end.
+
+    Whoever waits for events asks this at every step anyway. A look at the missing folders takes some microseconds;
+    events of the folders around them would come with everything that happens in a home.
+    """
+
+    def __init__(self, wanted: Iterable[str], stop: threading.Event) -> None:
+        self._missing = [root for root in dict.fromkeys(wanted) if not Path(root).exists()]
+        self._stop = stop
+
+    def is_set(self) -> bool:
+        """Whether it is time to begin again."""
+        return self._stop.is_set() or any(map(os.path.exists, self._missing))
+
+    def wait(self) -> None:
+        """Until then; or for a while, if nothing comes."""
+        for _ in range(_LOOK_AGAIN_MS // _STEP_MS):
+            if self.is_set():
+                return
+            self._stop.wait(_STEP_MS / 1000)
 
 
 def _existing(roots: Iterable[str]) -> list[str]:

@@ -51,6 +51,7 @@ class Writer:
         self.guard: Callable[[Tx], None] | None = None  # may refuse a batch, by raising
         self.commits = 0
         self._secret = self.database.write(sealing.secret)
+        self.began: dict[str, int] = {}  # the first time that a source of this batch tells of a session
         self._operations: list[Operation] = []
         self._steps: dict[int, list[tuple[str, int]]] = {}
         self._states: dict[str, tuple[Any, ...] | None] = {}  # turns of the database that were asked for
@@ -106,6 +107,7 @@ class Writer:
         self._operations = []
         self._weight = 0
         self.turns.clear()
+        self.began.clear()
         self._steps.clear()
 
     def look_anew(self) -> None:

@@ -42,7 +42,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `compact --dry-run` | `{"due", "plan": {"head", "through", "message_id", "dropped": [turn…], "kept": [turn…]}}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `face` | `{"table", "rows": [row…], "next": cursor or null}`; without a table `{"tables": {name: [column…]}}` |
-| `verify` | `{"good", "turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |
+| `verify` | `{"good", "turns", "open_turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |
 | `index` | `{"semantic": bool, "turns": number of turns whose meaning was added}` |
 | `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
 | `backup` | `{"target", "size_bytes"}` |

@@ -16,7 +16,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.progress import transfer
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer, summary
-from agents_ledger.cli.words import number, plural, size
+from agents_ledger.cli.words import number, plural, quoted, size
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.times import now_ms
@@ -33,6 +33,15 @@ class Asked:
         self.sources = sources
         self.are_samples = False
         self.is_following = False
+        self.has_kept = False  # something that was read is in the ledger
+
+    @property
+    def options(self) -> str:
+        """The same as it is typed after the command."""
+        given = [("--source", name) for name in self.sources]
+        if not self.are_samples:
+            given += [("--path", path) for path in self.paths]
+        return "".join(f" {option} {quoted(value)}" for option, value in given)
 
 
 def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -79,14 +88,23 @@ def sync(
     try:
         with opened.writing(create=True) as ledger:
             worker = Sync(ledger, config.machine())
-            _first_round(opened, worker, asked, or_samples=or_samples, verbose=verbose)
+            try:
+                _first_round(opened, worker, asked, or_samples=or_samples, verbose=verbose)
+            except KeyboardInterrupt:
+                asked.has_kept = worker.has_kept()
+                raise
             if is_watching:
                 _follow(opened, worker, asked)
     except KeyboardInterrupt:
         from agents_ledger.cli.ending import INTERRUPTED  # noqa: PLC0415 - only then
 
         if not asked.is_following:
-            click.echo(f"ldg: interrupted; what was read is kept, `{opened.ldg} sync` goes on from there", err=True)
+            again = f"`{opened.ldg} sync{asked.options}`"
+            how = f"what was read is kept, {again} goes on from there"
+            click.echo(
+                f"ldg: interrupted; {how if asked.has_kept else f'nothing is kept yet, {again} begins again'}",
+                err=True,
+            )
         click.get_current_context().exit(INTERRUPTED)
 
 

@@ -26,6 +26,7 @@ def verify(opened: Door, limit: int) -> None:
             {
                 "good": report.is_good,
                 "turns": report.turns,
+                "open_turns": report.open_turns,
                 "log_entries": report.log_entries,
                 "sessions": report.sessions,
                 "findings": report.findings,
@@ -49,6 +50,7 @@ def _print(screen: Screen, report: Report, limit: int) -> None:
     checked = f"{counted[0]}, {entries}, {counted[1]}"
     if report.is_good:
         screen.line(("good", "bold green"), f": {checked}; everything is as it was written")
+        _say_open(screen, report)
         return
     first = report.findings[0]
     bad = f"the first bad row is {first.place} {first.row}" if first.row else f"the {first.place} itself is damaged"
@@ -59,3 +61,10 @@ def _print(screen: Screen, report: Report, limit: int) -> None:
     screen.line()
     stopped = f"; stopped at {plural(limit, 'finding')}" if len(report.findings) >= limit else ""
     screen.line(f"checked {checked}{stopped}. Keep this file as it is, and compare with a backup.")
+    _say_open(screen, report)
+
+
+def _say_open(screen: Screen, report: Report) -> None:
+    if report.open_turns:
+        turns = "1 turn is" if report.open_turns == 1 else f"{report.open_turns:,} turns are"
+        screen.line(f"{turns} not sealed yet and could not be checked: a source may go on there")

@@ -13,11 +13,13 @@ _KINDS = frozenset(
 )
 # as Codex writes it; also if the line (with the system prompt in it) is longer than what we may look at
 _ENVELOPE = re.compile(
-    rb'\s*\{\s*"timestamp":\s*"[^"]{10,40}",\s*(?:"ordinal":\s*\d+,\s*)?'
+    rb'\0*\s*\{\s*"timestamp":\s*"[^"]{10,40}",\s*(?:"ordinal":\s*\d+,\s*)?'
     rb'"type":\s*"(session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)",'
     rb'\s*"payload":\s*\{'
 )
+_BEHIND = re.compile(rb"\n" + _ENVELOPE.pattern)
 _NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
+_WHOLE_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$")
 _PACKED = ".zst"
 _LINES = 20
 _LINE_BYTES = 32_768
@@ -30,10 +32,11 @@ def recognise(path: str, head: bytes) -> Kind | None:
         return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
     if found := _ENVELOPE.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
-    lines = head.split(b"\n", _LINES)[:_LINES]
-    if any(_ENVELOPE.match(line.lstrip(b"\0")) for line in lines):
+    if _BEHIND.search(head):
         return Kind("rollout", "lines", 70 + known)  # behind something else: a rollout may begin with broken lines
-    entries = list(_entries(lines))
+    entries = list(_entries(head.split(b"\n", _LINES)[:_LINES]))
+    if not entries and head and _WHOLE_NAME.search(path):
+        return Kind("rollout", "lines", 20)  # all that we may look at is broken: nobody else gives such names
     return _by_entries(entries, known) if entries else None
 
 

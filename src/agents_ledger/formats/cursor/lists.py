@@ -36,14 +36,16 @@ def _chats(data: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[Event]
         bubbles = [bubble for bubble in objects(tab.get("bubbles")) if _is_said(bubble)]
         if session is None:
             continue
+        began, sent = moment(tab.get("timestamp")), moment(tab.get("lastSendTime"))
         yield Facts(
             session=session,
             title=text(tab.get("chatTitle")),
-            created_at=moment(tab.get("timestamp")),
-            updated_at=moment(tab.get("lastSendTime")),
+            created_at=began,
+            updated_at=sent,
             extra={"legacy": "aichat", **place},
         )
-        yield from (_message(session, bubble, moment(tab.get("timestamp"))) for bubble in bubbles)
+        # (late in 2024 a tab tells when it was last used, and no other time)
+        yield from (_message(session, bubble, began or sent) for bubble in bubbles)
 
 
 def _is_said(bubble: Mapping[str, Any]) -> bool:

@@ -430,11 +430,16 @@ CREATE TABLE session_captures (
 
 CREATE INDEX idx_session_captures_capture ON session_captures(capture_id);
 
--- Added: every call to a model once, however many copies of it there are.
+-- Added: every call to a model once, however many copies of it there are. Of copies that tell different counts the largest
+-- that a model can have used stands: what was told while an answer was being written is less than what was told at its end.
+-- Then the earliest, which was there before it was copied. So the order in which sources were read does not matter.
 CREATE VIEW usages_once AS
-SELECT * FROM usages u WHERE u.usage_key IS NULL OR NOT EXISTS (
-    SELECT 1 FROM usages o WHERE o.usage_key = u.usage_key
-        AND (o.turn_id < u.turn_id OR (o.turn_id = u.turn_id AND o.sequence < u.sequence)));
+SELECT * FROM usages u
+WHERE NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = u.turn_id) AND (u.usage_key IS NULL OR NOT EXISTS (
+    SELECT 1 FROM usages o WHERE o.usage_key = u.usage_key AND (o.turn_id <> u.turn_id OR o.sequence <> u.sequence)
+        AND (CASE WHEN o.total_tokens BETWEEN 0 AND 1000000000000 THEN -o.total_tokens ELSE 1 END, o.at, o.turn_id, o.sequence)
+            < (CASE WHEN u.total_tokens BETWEEN 0 AND 1000000000000 THEN -u.total_tokens ELSE 1 END, u.at, u.turn_id, u.sequence)
+        AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = o.turn_id)));
 
 -- Added: what is found beside the texts of messages and calls: titles, summaries, paths of files, and the words of texts
 -- whose script has no spaces. Small, made of rows that are here, and no part of the record.

@@ -190,6 +190,18 @@ ON CONFLICT (path, place, code, detail) DO NOTHING;
 -- What was wrong with a source and is no longer so.
 DELETE FROM problems WHERE path = :path AND code = :code;
 
+-- name: drop_told_problems
+-- What a source said when it was read before, as it is or as it was: it is read from its beginning, and says it again.
+-- (The two are not about the source: they say what became of it here.)
+DELETE FROM problems
+WHERE path = :path AND capture_id <= :capture_id AND code NOT IN ('changed-step', 'grew-after-seal');
+
+-- name: drop_told_problems_in
+-- The same of all files that belong together.
+DELETE FROM problems
+WHERE path IN (SELECT path FROM captures WHERE bundle = :bundle) AND capture_id IS NOT NULL
+    AND code NOT IN ('changed-step', 'grew-after-seal');
+
 -- name: refused_paths
 -- Sources that could not be captured.
 SELECT DISTINCT path FROM problems
@@ -289,6 +301,12 @@ SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, dig
     seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
 FROM captures WHERE bundle = :bundle AND shape = 'bundle' AND state <> 'replaced' ORDER BY path;
 
+-- name: groups_in
+-- The groups of rows of a database, as they are now; of the database itself only that it was seen is kept.
+SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns, first_seen_at,
+    seen_at, read_bytes, resume IS NOT NULL AS can_resume, awaits IS NOT NULL AS is_awaiting
+FROM captures WHERE bundle = :path AND shape = 'database' AND state <> 'replaced' ORDER BY path;
+
 -- name: evidence_digests
 SELECT path, digest FROM captures WHERE size_bytes > 0;
 
@@ -303,7 +321,9 @@ UNION ALL SELECT evidence FROM messages WHERE turn_id = :id OR id = :id
 UNION ALL SELECT evidence FROM tool_calls WHERE turn_id = :id OR id = :id;
 
 -- name: turns_without_evidence
-SELECT count(*) FROM turns WHERE evidence IS NULL;
+-- Turns that no source tells; not those that one told once and that do not stand any more.
+SELECT count(*) FROM turns t WHERE t.evidence IS NULL AND (t.error IS NULL OR t.error <> :retracted)
+    AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id);
 
 -- name: capture_counts
 SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM turns);

@@ -16,10 +16,17 @@ u.reasoning_tokens, u.total_tokens, 1 AS is_call
 -- fragment: turn_facts
 t.session_label, t.status, t.workspace_path, t.persona_id
 
--- fragment: earlier_copy
--- A copy `o` of a call `u` that comes before it, in a turn that is counted up to :through.
+-- fragment: is_better
+-- Whether a call `o` counts rather than its copy `u`; as in `usages_once`. (The first line spares a look into
+-- the table where a call has no copy.)
+(o.turn_id <> u.turn_id OR o.sequence <> u.sequence)
+AND (CASE WHEN o.total_tokens BETWEEN 0 AND 1000000000000 THEN -o.total_tokens ELSE 1 END, o.at, o.turn_id, o.sequence)
+    < (CASE WHEN u.total_tokens BETWEEN 0 AND 1000000000000 THEN -u.total_tokens ELSE 1 END, u.at, u.turn_id, u.sequence)
+
+-- fragment: better_copy
+-- A copy `o` of a call `u` that counts rather than it, in a turn that is counted up to :through.
 SELECT 1 FROM usages o JOIN turns ot ON ot.id = o.turn_id
-WHERE o.usage_key = u.usage_key AND (o.turn_id < u.turn_id OR (o.turn_id = u.turn_id AND o.sequence < u.sequence))
+WHERE o.usage_key = u.usage_key AND {is_better}
     AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = o.turn_id)
     AND CASE WHEN ot.seal_seq > 0 THEN ot.seal_seq ELSE 4611686018427387904 END
 
@@ -40,7 +47,7 @@ AND coalesce(t.total_tokens, t.input_tokens, t.output_tokens, c.summarization_ou
 -- One turn that is counted and is about to be superseded (:sign is -1), or stands again (1); of its calls those that
 -- count for all copies; and, the other way round, the copies that count in their place.
 SELECT CAST(:sign AS INTEGER) AS sign, {turn_facts}, {usage_tokens} FROM turns t CROSS JOIN usages u
-WHERE t.id = CAST(:turn_id AS TEXT) AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({earlier_copy} <= :after))
+WHERE t.id = CAST(:turn_id AS TEXT) AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({better_copy} <= :after))
 UNION ALL
 SELECT CAST(:sign AS INTEGER) AS sign, {turn_facts}, {own_tokens} FROM turns t {own_summary}
 WHERE t.id = CAST(:turn_id AS TEXT) AND {has_own}
@@ -49,25 +56,26 @@ SELECT -CAST(:sign AS INTEGER) AS sign, {turn_facts}, {usage_tokens} FROM usages
 WHERE u.usage_key IN (SELECT m.usage_key FROM usages m WHERE m.turn_id = CAST(:turn_id AS TEXT))
     AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after
     AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id)
-    AND u.turn_id > CAST(:turn_id AS TEXT) AND NOT EXISTS ({earlier_copy} <= :after AND o.turn_id <> CAST(:turn_id AS TEXT))
+    AND EXISTS (SELECT 1 FROM usages o
+        WHERE o.turn_id = CAST(:turn_id AS TEXT) AND o.usage_key = u.usage_key AND {is_better})
+    AND u.turn_id <> CAST(:turn_id AS TEXT) AND NOT EXISTS ({better_copy} <= :after AND o.turn_id <> CAST(:turn_id AS TEXT))
 
 -- fragment: new_usages
 -- (CROSS JOIN: SQLite keeps the order, from the few turns to what hangs on them.) Calls that count from now on; turns that have no such rows, by their own counters; and, with a minus, calls that
--- were counted and make way for an earlier copy which has come since.
+-- were counted and make way for a better copy which has come since.
 SELECT 1 AS sign, {turn_facts}, {usage_tokens}
 FROM {uncounted} n CROSS JOIN turns t CROSS JOIN usages u
-WHERE t.id = n.id AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({earlier_copy} <= :through))
+WHERE t.id = n.id AND u.turn_id = t.id AND (u.usage_key IS NULL OR NOT EXISTS ({better_copy} <= :through))
 UNION ALL
 SELECT 1 AS sign, {turn_facts}, {own_tokens}
 FROM {uncounted} n CROSS JOIN turns t {own_summary} WHERE t.id = n.id AND {has_own}
 UNION ALL
 SELECT -1 AS sign, {turn_facts}, {usage_tokens}
-FROM (SELECT DISTINCT later.turn_id, later.sequence
-        FROM {uncounted} n CROSS JOIN usages mine CROSS JOIN usages later
-        WHERE mine.turn_id = n.id AND later.usage_key = mine.usage_key AND (mine.turn_id < later.turn_id
-            OR (mine.turn_id = later.turn_id AND mine.sequence < later.sequence))) way
+FROM (SELECT DISTINCT u.turn_id, u.sequence
+        FROM {uncounted} n CROSS JOIN usages o CROSS JOIN usages u
+        WHERE o.turn_id = n.id AND u.usage_key = o.usage_key AND {is_better}) way
     CROSS JOIN usages u CROSS JOIN turns t
-WHERE u.turn_id = way.turn_id AND u.sequence = way.sequence AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after AND NOT EXISTS ({earlier_copy} <= :after)
+WHERE u.turn_id = way.turn_id AND u.sequence = way.sequence AND t.id = u.turn_id AND t.seal_seq > 0 AND t.seal_seq <= :after AND NOT EXISTS ({better_copy} <= :after)
     AND NOT EXISTS (SELECT 1 FROM superseded x WHERE x.turn_id = t.id)
 UNION ALL
 {other_usages}

@@ -112,3 +112,7 @@ ORDER BY b.id LIMIT 1;
 SELECT cb.capture_id FROM capture_blocks cb LEFT JOIN captures c ON c.id = cb.capture_id
     LEFT JOIN blocks b ON b.id = cb.block_id
 WHERE c.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1;
+
+-- name: open_turn_count
+-- Turns that are not sealed.
+SELECT count(*) FROM turns WHERE seal_seq IS NULL OR seal_seq = 0;
