@@ -106,25 +106,6 @@ def test_no_turn_is_stored_twice(name: str, tmp_path: Path) -> None:
         assert _twice(ledger) == []
 
 
-@pytest.mark.parametrize("comes", ["never", "before", "after"])
-def test_a_branch_that_pi_copied_without_its_labels_is_one_line(comes: str, tmp_path: Path) -> None:
-    """What followed a label names it still, and the file that has it may be gone or have another name by now."""
-    talk = [entry("aaaa0001", None, "One?"), entry("aaaa0002", "aaaa0001", "One.", "assistant")]
-    label = {"type": "label", "id": "aaaa0003", "parentId": "aaaa0002", "targetId": "aaaa0001", "label": "here"}
-    more = [entry("aaaa0004", "aaaa0003", "Two?"), entry("aaaa0005", "aaaa0004", "Two.", "assistant")]
-    with opened(tmp_path / "ledger.db") as ledger:
-        if comes == "before":
-            sync(ledger, written(tmp_path / "x_first.jsonl", header("first"), *talk, label, *more))
-        fork = header("second", parentSession="/elsewhere/moved.jsonl")
-        sync(ledger, written(tmp_path / "x_second.jsonl", fork, *talk, *more))
-        if comes == "after":
-            sync(ledger, written(tmp_path / "x_first.jsonl", header("first"), *talk, label, *more))
-        assert_sound(ledger)
-        chain = [str(row["id"]) for row in rows(ledger, "SELECT id FROM turns ORDER BY depth")]
-        assert len(chain) == 2
-        assert all(found == chain for found in histories(ledger).values())
-
-
 @pytest.mark.parametrize("order", [("early", "late"), ("late", "early")])
 def test_of_two_files_that_tell_a_session_differently_the_later_one_has_the_head(
     order: tuple[str, str], tmp_path: Path

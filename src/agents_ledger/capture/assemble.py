@@ -136,7 +136,7 @@ class Assembler:
                 lane.open = reopened(record, state.session, state.joined, state.shown)
                 if state.at_turn == state.open_id:
                     lane.at = Spot(lane.open, state.at_position)
-            lane.first, lane.is_branch = list(state.first), state.is_branch
+            lane.first = list(state.first)
             self._where.update(((lane.session, native), ROOT) for native in lane.first)
             for step, _at, _place in lane.ahead:
                 if step.native_id is not None:
@@ -242,7 +242,6 @@ class Assembler:
             lane.settings = msgspec.structs.replace(lane.settings, workspace_path=facts.project)
         if facts.created_at is not None and not lane.last_at:
             lane.last_at = facts.created_at
-        lane.is_branch = lane.is_branch or facts.forked_path is not None
         self._ledger.facts(facts)
 
     def _base(self, base: Base, place: str) -> None:
@@ -272,8 +271,7 @@ class Assembler:
         if step.parent not in lane.awaits:
             lane.awaits[step.parent] = None
             self._ledger.problem(Problem("missing-parent", step.parent[:80]), "")
-        # (pi 0.73 leaves labels out of a branch that it copies, and what followed them still names them)
-        return lane.at if lane.is_branch else ROOT
+        return ROOT
 
     def _look(self, lane: Lane, native_id: str) -> Spot | None:
         kept = lane.kept.get(native_id)
@@ -383,7 +381,6 @@ def _state(lane: Lane) -> LaneState:
         ahead=lane.ahead,
         shown=lane.shown,
         first=lane.first,
-        is_branch=lane.is_branch,
     )
 
 

@@ -31,7 +31,6 @@ class LaneState(Struct):
     ahead: list[tuple[Said, int, str]]
     shown: int = 0
     first: list[str] = []
-    is_branch: bool = False
 
 
 class Lane:
@@ -50,7 +49,6 @@ class Lane:
         self.ahead: list[tuple[Said, int, str]] = []
         self.shown = 0  # how much of that stands at the end of the open turn meanwhile, so that it is seen
         self.first: list[str] = []  # steps before the first turn
-        self.is_branch = False  # a copy of one branch of another file (pi): a line, of which steps may be left out
 
 
 class Ledgerish(Protocol):

@@ -91,7 +91,7 @@ class Projection:
         """Where a step is, if it is in the ledger."""
         for scope in self.scopes(session):
             found = self.writer.steps(step_key(self.origin_of(session), scope, native_id))
-            usable = [row for row in found if self._may_follow(session, row[0])]
+            usable = [row for row in found if self._may_follow(row[0])]
             if usable:
                 return Spot(*self._nearest(session, usable))
         return None
@@ -318,12 +318,9 @@ class Projection:
         """The label of one of its sessions."""
         return label_for(self.origin_of(session), session)
 
-    def _may_follow(self, session: str, turn_id: str) -> bool:
+    def _may_follow(self, turn_id: str) -> bool:
         """Read once more, a source must not find its own later turns: it would go in circles."""
         if not self._is_again or turn_id in self._seen:
-            return True
-        lane = self.assembler.lanes.get(session)
-        if lane is not None and lane.open is not None and lane.open.id == turn_id:
             return True
         state = self.writer.state(turn_id)
         where = places(state[4]) if state is not None else []
