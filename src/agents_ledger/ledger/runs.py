@@ -11,7 +11,7 @@ from agents_ledger.store import Database, Tx
 
 _USUALLY = {"automerge": 8, "crisismerge": 16}  # the first as the schema has it
 _WAITING = {"automerge": 0, "crisismerge": 64}
-_PAGES = 2000  # that are written in one commit
+_PAGES = 500  # that are written in one commit; four times as many leave a hundredth of the file behind as free pages
 
 
 @contextmanager
