@@ -113,3 +113,9 @@ def test_typography_and_lone_surrogates_are_not_special() -> None:
     assert is_special("x" * 100_000 + "数")
     assert is_special("→ 🚀")
     assert not is_unspaced("→ 🚀")
+
+
+@given(st.from_regex(r"[A-Za-z0-9]{1,12}", fullmatch=True))
+def test_a_word_alone_is_read_as_it_is_beside_others(word: str) -> None:
+    alone, beside = parse(word), parse(f"{word} ")
+    assert alone == beside == parse(f" {word}")

@@ -114,6 +114,8 @@ class Query(Struct, frozen=True, dict=True):
 
 def parse(text: str) -> Query:
     """The query of a text; never fails."""
+    if text.isascii() and text.isalnum() and len(text) <= _MOST:
+        return Query((Term(text),))  # most are one word: nothing is to be taken apart
     terms: dict[Term, None] = {}
     conditions: dict[Condition, None] = {}
     for found in _ITEM.finditer(readable(text[:_MOST])[0]):

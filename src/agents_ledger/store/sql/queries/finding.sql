@@ -28,11 +28,16 @@ FROM MEMBERS(:ids) JOIN turns t ON t.id = wanted.value
 LEFT JOIN sessions s ON s.label = t.session_label LEFT JOIN session_details d ON d.session_label = t.session_label;
 
 -- name: found_messages
-SELECT n, role, substr(content, 1, 262144), substr(thinking, 1, 262144)
+-- (Whoever cuts a text counts its characters one by one: few are so long.)
+SELECT n, role, CASE WHEN octet_length(content) <= 262144 THEN content ELSE substr(content, 1, 262144) END,
+    CASE WHEN octet_length(thinking) <= 262144 THEN thinking ELSE substr(thinking, 1, 262144) END
 FROM MEMBERS(:numbers) JOIN messages ON n = CAST(wanted.value AS INTEGER);
 
 -- name: found_calls
-SELECT n, tool_name, substr(params_json, 1, 262144), substr(result_json, 1, 262144), substr(error, 1, 262144)
+SELECT n, tool_name,
+    CASE WHEN octet_length(params_json) <= 262144 THEN params_json ELSE substr(params_json, 1, 262144) END,
+    CASE WHEN octet_length(result_json) <= 262144 THEN result_json ELSE substr(result_json, 1, 262144) END,
+    substr(error, 1, 262144)
 FROM MEMBERS(:numbers) JOIN tool_calls ON n = CAST(wanted.value AS INTEGER);
 
 -- name: found_opening
