@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from agents_ledger import Ledger, cli
+from agents_ledger.cli.door import Door
 from agents_ledger.cli.main import cli as root
 from tests.cli.conftest import Ldg
 
@@ -64,3 +66,21 @@ def test_what_went_wrong_names_the_next_command_for_the_same_ledger(ldg: Ldg, tm
     assert f"`ldg --db {ldg.url} tree` show" in ldg.json("show", "nowhere", code=2)["error"]["message"]
     spaced = Ldg(f"{tmp_path}/a folder/none.db")
     assert f"`ldg --db '{spaced.url}' sync` makes one" in spaced.text("show", "nowhere", code=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("ledger.db", "ledger.db"),
+        ("sqlite:////home/a:b@c/ledger.db", "sqlite:////home/a:b@c/ledger.db"),
+        ("postgresql://me@host/name", "postgresql://me@host/name"),
+        ("postgresql://me:hunter2@host:5432/name", "postgresql://me:***@host:5432/name"),
+        ("postgresql://me:p@ss:word@host/name?sslmode=require", "postgresql://me:***@host/name?sslmode=require"),
+        ("postgresql://host/name?user=me&password=hunter2&a=b", "postgresql://host/name?user=me&password=***&a=b"),
+        ("postgresql://[hunter2", "postgresql://***"),
+    ],
+)
+def test_no_hint_tells_a_password(given: str, shown: str) -> None:
+    opened = Door()
+    opened.db = given
+    assert shlex.split(opened.ldg) == ["ldg", "--db", shown]

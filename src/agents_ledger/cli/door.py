@@ -28,10 +28,14 @@ class Door:
 
     @property
     def ldg(self) -> str:
-        """The command as it must be typed to come here again: with `--db`, if that was given."""
+        """The command as it must be typed to come here again: with `--db`, if that was given. It tells no password."""
+        if not self.db:
+            return "ldg"
         import shlex  # noqa: PLC0415 - only where a command is named
 
-        return f"ldg --db {shlex.quote(self.db)}" if self.db else "ldg"
+        from agents_ledger.store.database import without_password  # noqa: PLC0415 - as above
+
+        return f"ldg --db {shlex.quote(without_password(self.db))}"
 
     def reading(self) -> "Ledger":
         """The ledger, opened read-only."""

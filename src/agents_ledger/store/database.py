@@ -274,6 +274,24 @@ def is_file(url: str) -> bool:
     return scheme == "sqlite"
 
 
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    if "://" not in url or url.startswith("sqlite:"):
+        return url
+    import re  # noqa: PLC0415 - as above
+    from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 - as above
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no URL at all: nobody knows where a password would be
+        return f"{url.partition('://')[0]}://***"
+    user, mark, host = parts.netloc.rpartition("@")
+    name, is_secret, _ = user.partition(":")
+    netloc = f"{name}:***@{host}" if mark and is_secret and user != f"{name}:" else parts.netloc
+    query = re.sub(r"(?i)\b(\w*password)=[^&]*", r"\1=***", parts.query)
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
+
+
 def open_database(url: str, *, readonly: bool = False) -> Database:
     """The database of a URL: `sqlite:///path`, a plain path, or `postgresql://…`."""
     if not is_file(url):

@@ -22,7 +22,7 @@ from agents_ledger.errors import (
     StoreFull,
     StoreUnreachable,
 )
-from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx, without_password
 from agents_ledger.store.files import publish
 from agents_ledger.store.statements import statements
 
@@ -342,14 +342,6 @@ def _get_in_step(connection: "psycopg.Connection[Row]", pipeline: psycopg.Pipeli
         with suppress(psycopg.Error):
             pipeline.sync()
             return
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    parts = urlsplit(url)
-    if not parts.password:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
 
 
 def _sql(text: str) -> LiteralString:
