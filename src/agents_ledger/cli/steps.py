@@ -19,7 +19,6 @@ class Stage:
         self.screen = screen
         self._changes = changes
         self._detail = detail
-        self._full = detail.full
         self._context = context
         self._lines = None if detail.full else _LINES
 
@@ -31,7 +30,7 @@ class Stage:
                 screen.line()
             self._print_pause(event)
             print_headline(screen, turn)
-            if self._context and self._full:
+            if self._context and self._detail.full:
                 self.show_context(chosen, turn.depth)
             if event.record.compaction is not None:
                 print_compaction(screen, event.record.compaction)
