@@ -29,6 +29,9 @@ def quality_rows(setup: Setup) -> Iterator[Row]:
 
 
 def _measured(ledger: Ledger, questions: Judged) -> Iterator[Row]:
+    named = {turn_id for _, right in questions for turn_id in right}
+    gone = {turn_id for turn_id in named if not ledger.database.query(f"SELECT 1 FROM turns WHERE id = '{turn_id}'")[1]}  # noqa: S608
+    assert not gone, f"judged.tsv names turns that are not there: {', '.join(sorted(gone))}"
     words = _ranks(ledger, questions, "words")
     yield Row("search-quality", f"{len(questions)} questions, words alone", _said(words), _halves(words))
     if not embedding.is_installed():
