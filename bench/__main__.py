@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from bench.budget import budget_rows
 from bench.bus import bus_rows
 from bench.capture import capture_rows, large_rows
 from bench.context import context_rows
@@ -38,6 +39,7 @@ from bench.write_path import depth_rows, write_path_rows
 FIGURES: dict[str, Figure] = {
     "durable": durable_rows,
     "threads": thread_rows,
+    "budget": budget_rows,
     "write-path": write_path_rows,
     "depth": depth_rows,
     "tree-bytes": bytes_rows,

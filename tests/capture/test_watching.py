@@ -39,3 +39,29 @@ def test_the_first_session_in_a_place_that_was_not_there_is_seen_at_once(
         finally:
             stop.set()
             follower.join()
+
+
+def test_what_changes_before_the_watch_has_begun_is_seen_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_LOOK_AGAIN_MS", 600_000)
+    session = tmp_path / ".claude" / "projects" / "house" / f"{SESSION}.jsonl"
+    session.parent.mkdir(parents=True)
+    rounds = Queue[Summary]()
+    stop = threading.Event()
+
+    def told(done: Summary) -> None:
+        if not session.exists():
+            session.write_bytes(written(talk(1)))  # the first round is over, the watch has not begun
+        rounds.put(done)
+
+    with opened(tmp_path / "ledger.db") as ledger:
+        worker = Sync(ledger, Machine(home=str(tmp_path), environ={}, platform="linux"))
+        follower = threading.Thread(target=watch.watch, args=(worker, (), (), told, stop))
+        follower.start()
+        try:
+            assert rounds.get(timeout=_SOON_S).found == 0
+            assert rounds.get(timeout=_SOON_S).new_sessions == 1
+        finally:
+            stop.set()
+            follower.join()

@@ -54,15 +54,19 @@ def _follow_below(
         stop_event=newcomers,
         step=_STEP_MS,
         debounce=_STEP_MS * 2,
-        rust_timeout=_LOOK_AGAIN_MS,
+        rust_timeout=_STEP_MS,
         yield_on_timeout=True,
         watch_filter=None,
     )
+    quiet = 0
     for changes in events:
         if changes:
             on_round(sync.run_changed({path for _, path in changes}, named, chosen))
             continue
-        # now and then a look at everything: what changed before the watch began, folders that are gone
+        quiet += 1
+        if quiet % (_LOOK_AGAIN_MS // _STEP_MS) != 1:
+            continue
+        # a look at everything: at first for what changed before the watch began, later for folders that are gone
         on_round(sync.run(named, chosen))
         if _existing(sync.roots(named, chosen)) != roots:
             break
