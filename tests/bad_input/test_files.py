@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -22,7 +23,9 @@ from agents_ledger.errors import (
     StoreError,
     StoreUnreachable,
 )
+from tests.cli.conftest import Ldg
 from tests.crash.processes import outcome_of
+from tests.support.databases import PostgresServer
 
 NOBODY = 65534
 
@@ -153,6 +156,14 @@ def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
         Ledger.open(f"postgresql:///ledger?host={tmp_path}")
 
 
+def test_a_server_that_answers_says_what_is_missing(server: PostgresServer) -> None:
+    whole = urlsplit(server.new_url())
+    with pytest.raises(StoreUnreachable, match=r'database "nothing" does not exist.*createdb'):
+        Ledger.open(urlunsplit(whole._replace(path="/nothing")))
+    with pytest.raises(StoreUnreachable, match="look at the user"):
+        Ledger.open(urlunsplit(whole._replace(netloc="nobody-of-this-name:@")))
+
+
 @pytest.fixture
 def shared_folder() -> Iterator[Path]:
     """A folder that an ordinary user can reach (pytest's own belongs to whoever runs the tests)."""
@@ -213,4 +224,45 @@ def test_a_file_without_permission_to_write_says_so_and_can_be_read(shared_folde
     said = as_nobody(write)
     assert said.startswith("ReadOnlyStore")
     assert "or open it read-only" in said
+    assert as_nobody(read) == "no error"
+
+
+def test_a_search_finds_what_is_indexed_where_nothing_can_be_written(shared_folder: Path) -> None:
+    path = shared_folder / "ledger.db"
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        ledger.append("main", say("early needle"))
+        ledger.index()
+        ledger.append("main", say("late needle"))
+    shared_folder.chmod(0o777)
+    path.chmod(0o444)
+
+    def search() -> None:
+        found = Ldg(str(path)).run("search", "needle")
+        assert found.exit_code == 0
+        assert "early" in found.stdout
+        assert "late" not in found.stdout
+        assert "the newest turns are not found" in found.stderr
+
+    assert as_nobody(search) == "no error"
+
+
+def test_a_ledger_on_a_medium_that_can_not_be_written_is_read(
+    shared_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shared_folder / "a 100% ?#.db"
+    with Ledger.open(f"sqlite:///{path}".replace("%", "%25")) as ledger:
+        ledger.append("main", say("hello"))
+    plain = os.statvfs(shared_folder)
+
+    def sealed(_: object) -> os.statvfs_result:
+        return os.statvfs_result([*plain[:8], plain.f_flag | os.ST_RDONLY, plain.f_namemax])
+
+    def read() -> None:
+        with Ledger.open(str(path), readonly=True) as ledger:
+            assert ledger.verify().findings == []
+
+    path.chmod(0o444)
+    shared_folder.chmod(0o555)
+    assert as_nobody(read).startswith("ReadOnlyStore")  # whoever may write there may do so now
+    monkeypatch.setattr(os, "statvfs", sealed)
     assert as_nobody(read) == "no error"

@@ -11,6 +11,7 @@ from agents_ledger.cli.screen import Part, Screen, paged
 from agents_ledger.cli.shapes import answer, found_page
 from agents_ledger.cli.terminal import one_line
 from agents_ledger.cli.words import ago, clock, plural, quoted, short
+from agents_ledger.errors import ReadOnlyStore, StoreBusy, StoreFull
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.finding import is_behind
 from agents_ledger.model.queries import remarks
@@ -83,12 +84,18 @@ def _way(semantic: bool | None) -> "By | None":
 
 
 def catching_up(opened: Door) -> Ledger:
-    """The ledger to read; to write, if something waits to be indexed."""
+    """The ledger to read, after what waits to be indexed was indexed; where nothing can be written, without that."""
     ledger = opened.reading()
-    if not is_behind(ledger.database):
-        return ledger
-    ledger.close()
-    return opened.writing()
+    if is_behind(ledger.database):
+        try:
+            with opened.writing() as writer:
+                writer.index()
+        except (ReadOnlyStore, StoreFull, StoreBusy) as problem:
+            click.echo(f"ldg: the newest turns are not found, for they can't be indexed: {problem}", err=True)
+        except BaseException:
+            ledger.close()
+            raise
+    return ledger
 
 
 def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later: bool) -> None:

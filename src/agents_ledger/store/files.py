@@ -52,6 +52,16 @@ def require_folder(path: str) -> None:
         raise StoreUnreachable(f"{path} is a folder, a ledger is a file: name one in it, as with --db {inside}")
 
 
+def is_unchanging(path: str) -> bool:
+    """Whether a file is complete and lies where nobody can write: on a disc, or a snapshot mounted for reading."""
+    try:
+        is_readable_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):  # not there, or a system that does not tell
+        return False
+    log = f"{path}-wal"
+    return is_readable_only and not (os.path.exists(log) and os.path.getsize(log))  # noqa: PTH110, PTH202 - as above
+
+
 def publish(partial: "Path", final: "Path") -> bool:
     """Puts a finished file in its place; False if there is one already."""
     try:

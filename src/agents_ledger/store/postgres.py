@@ -138,19 +138,14 @@ class PostgresDatabase(Database):
     def query(
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
     ) -> tuple[list[str], list[Row]]:
-        """Somebody's own SQL, in a read-only transaction, one statement at a time."""
+        """Somebody's own SQL, in a transaction that reads, one statement at a time."""
+        from agents_ledger.store.postgres_query import read_only  # noqa: PLC0415 - only here
+
         self._check_usable()
         connection = self._connect()
         try:
             with self._translated("the query"):
-                connection.execute("SET default_transaction_read_only = on")
-                connection.execute(_sql(f"SET statement_timeout = {int((timeout_s or 0) * 1000)}"))
-                # prepare=True sends it by the protocol that takes one statement only
-                cursor = connection.execute(_sql(sql), prepare=True)
-                if cursor.description is None:
-                    raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
-                rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-                return [column.name for column in cursor.description], rows
+                return read_only(connection, sql, limit, timeout_s)
         finally:
             connection.close()
 
@@ -179,7 +174,8 @@ class PostgresDatabase(Database):
                 command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
             )
             if done.returncode:
-                raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
+                hint = ": install client programs of the server's version" if "mismatch" in done.stderr else ""
+                raise StoreError(f"pg_dump failed ({done.stderr.strip()}){hint}")
             if not publish(partial, path):
                 raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
         finally:
@@ -326,7 +322,7 @@ class PostgresDatabase(Database):
                 f"{problem}: pass text without NUL or lone surrogates, numbers of at most 64 bits"
             ) from problem
         except psycopg.OperationalError as problem:
-            raise StoreUnreachable(f"{self.url} does not answer ({problem}): is the server running?") from problem
+            raise StoreUnreachable(f"{self.url} {_why_not(str(problem))}") from problem
         except psycopg.Error as problem:
             if what:
                 raise BadInput(str(problem)) from problem
@@ -342,6 +338,15 @@ def _get_in_step(connection: "psycopg.Connection[Row]", pipeline: psycopg.Pipeli
         with suppress(psycopg.Error):
             pipeline.sync()
             return
+
+
+def _why_not(told: str) -> str:
+    """Why there is no connection, and what to do."""
+    if 'database "' in told and "does not exist" in told:
+        return f"is not there ({told}): make it with `createdb`, or name another database"
+    if "FATAL" in told:
+        return f"refuses ({told}): look at the user, the password and the database in the URL"
+    return f"does not answer ({told}): is the server running?"
 
 
 def _sql(text: str) -> LiteralString:

@@ -11,7 +11,7 @@ import apsw
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
-from agents_ledger.store.files import absolute, filesystem_of, make_whole, publish, require_folder
+from agents_ledger.store.files import absolute, filesystem_of, is_unchanging, make_whole, publish, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
 
@@ -67,6 +67,7 @@ class SqliteDatabase(Database):
         # Each connection takes 2 ms, to read the schema: the writer's is made when something is written. The first
         # reader can end what a crash has left behind.
         self._writer: apsw.Connection | None = None
+        self._is_unchanging = readonly and is_unchanging(self.path)
         with translated(self.path):
             self._readers.append(self._connect(_READABLE if readonly else _WRITABLE))
 
@@ -325,7 +326,11 @@ class SqliteDatabase(Database):
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
     def _connect(self, flags: int = _READABLE, *, reads: bool = True) -> apsw.Connection:
-        connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS)
+        path = self.path
+        if self._is_unchanging:  # SQLite would make two files beside it, to agree with others who write
+            path = f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?immutable=1"
+            flags |= apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(path, flags=flags, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(BUSY_MS)
         # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
         # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).

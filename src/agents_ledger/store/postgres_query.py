@@ -1,0 +1,49 @@
+"""Somebody's own SQL on a server: one statement, that reads, within a time.
+
+It is sent as the body of a cursor, in a transaction that reads: the server takes nothing there but a query. Sent by
+itself it could be a block that ends the transaction and begins another one, or a copy into a file.
+"""
+
+import re
+from typing import LiteralString
+
+import psycopg
+from psycopg import errors as pg
+
+from agents_ledger.errors import BadInput, ReadOnlyStore
+from agents_ledger.store.database import Row
+
+_QUERY = re.compile(r"(?is)(?>\s|\(|--[^\n]*|/\*.*?\*/)*+(?:SELECT|WITH|VALUES|TABLE)\b")
+_ABOUT = re.compile(r"\s*(?:EXPLAIN|SHOW)\b", re.IGNORECASE)  # (no comment before it: it is certain what it is)
+
+
+def read_only(
+    connection: "psycopg.Connection[Row]", sql: str, limit: int | None, timeout_s: float | None
+) -> tuple[list[str], list[Row]]:
+    """Column names and rows; refuses everything else before it is sent, or lets the server refuse it."""
+    is_about = _ABOUT.match(sql) is not None
+    if not is_about and _QUERY.match(sql) is None:
+        raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
+    connection.execute(_sql(f"SET statement_timeout = {int((timeout_s or 0) * 1000)}"))
+    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try:
+        # prepare=True sends it by the protocol that takes one statement only
+        if is_about:
+            cursor = connection.execute(_sql(sql), prepare=True)
+        else:
+            connection.execute(_sql(f"DECLARE asked NO SCROLL CURSOR FOR {sql}"), prepare=True)
+            cursor = connection.execute(_sql(f"FETCH {'ALL' if limit is None else limit} FROM asked"))
+    except pg.FeatureNotSupported as problem:  # a WITH that writes
+        raise ReadOnlyStore(f"only reading is allowed here ({problem.diag.message_primary})") from problem
+    except pg.SyntaxError as problem:
+        told = problem.diag.message_primary or ""
+        if "multiple commands" in told:
+            raise BadInput("give one statement at a time") from problem
+        raise BadInput(told) from problem
+    rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+    return [column.name for column in cursor.description or ()], rows
+
+
+def _sql(text: str) -> LiteralString:
+    """To a driver that asks for literals: what may be in it is said above."""
+    return text
