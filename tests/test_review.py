@@ -10,7 +10,8 @@ import pytest
 from agents_ledger import Call, Compaction, Ledger, Message, Origin, Settings, Turn
 from agents_ledger.errors import Conflict, ContentDiffers, LedgerError, SessionArchived, StoreBusy, TurnIsSealed
 from agents_ledger.model.entries import Spawn
-from agents_ledger.store.database import GroupCommit, Job, Tx
+from agents_ledger.store.database import Tx
+from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.sqlite import SqliteDatabase
 
 

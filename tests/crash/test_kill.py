@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from agents_ledger.store.database import Job
+from agents_ledger.store.group import Job
 from agents_ledger.store.sqlite import SqliteDatabase
 from agents_ledger.store.sqlite_tx import SqliteTx
 from tests.conftest import UrlSource

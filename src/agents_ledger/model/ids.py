@@ -20,7 +20,7 @@ class UlidSource:
     """Gives ULIDs, each greater than the last one of this process, also when the clock goes back."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may write in the middle of it
         self._last = 0
         self._pid = 0
 

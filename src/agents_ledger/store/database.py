@@ -1,13 +1,11 @@
 """The few verbs of a database, and the way a ledger is named: by its URL."""
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
-from itertools import pairwise
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from agents_ledger.errors import BadInput, LedgerError, StoreBusy, StoreError
+from agents_ledger.errors import BadInput
 
 Row = tuple[Any, ...]
 ALL = 2**62  # as a limit: everything
@@ -103,163 +101,6 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives everything back; a second close does nothing."""
-
-
-class Job:
-    """One body waiting for its turn in a shared commit."""
-
-    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "is_left", "is_woken", "leads", "next", "result")
-
-    def __init__(self, body: Callable[[Tx], Any]) -> None:
-        self.body = body
-        self.is_done = False
-        self.is_kept = False  # committed, whatever happened to the leader afterwards
-        self.leads = False
-        self.is_woken = False
-        self.is_left = False  # nobody waits for it any more
-        self.next: Job | None = None  # whom to wake after it
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self._baton = threading.Lock()
-        self._baton.acquire()
-
-    def wait(self) -> None:
-        """Sleeps until somebody has done it, or hands over the lead."""
-        self._baton.acquire()
-
-    def wake(self) -> None:
-        """Ends the waiting: it is done, or it leads from now on. A second call does nothing."""
-        self.is_woken = True
-        with suppress(RuntimeError):
-            self._baton.release()
-
-
-class GroupCommit:
-    """Lets threads that wait for the writer share one commit.
-
-    One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
-    and hands the lead to the first that came meanwhile. Where several came together the last time, a leader
-    waits a moment for as many. A single thread always leads, and never waits for company.
-
-    Whoever is woken wakes the next: if the leader woke all at once, they would stand in line for Python's lock, and
-    each place in that line is a sleep of its own (a tenth to a fifth of the time of sixteen threads).
-    """
-
-    LIMIT = 64  # bodies in one commit
-    PATIENCE = 4  # times
-    PATIENCE_S = 0.001
-
-    def __init__(self, run: Callable[[list[Job]], None]) -> None:
-        self._run = run
-        self._waiting: list[Job] = []
-        self._lock = threading.Lock()
-        self._is_led = False
-        self._leader: int | None = None  # the thread that is committing
-        self._expected = 1
-        self._is_complete = threading.Event()
-
-    def submit(self, body: Callable[[Tx], T]) -> T:
-        """The body's result, after its commit."""
-        if self._leader == threading.get_ident():
-            raise StoreBusy("this thread is in the middle of a commit (a signal handler?): let it finish first")
-        job = Job(body)
-        with self._lock:
-            self._waiting.append(job)
-            must_wait, self._is_led = self._is_led, True
-            if len(self._waiting) >= self._expected > 1:
-                self._is_complete.set()
-        if must_wait:
-            self._wait(job)
-        if not job.is_done:
-            self._lead(job)
-        if job.error is not None:
-            raise job.error
-        result: T = job.result
-        return result
-
-    def _wait(self, job: Job) -> None:
-        try:
-            job.wait()
-            self._wake(job.next)
-        except BaseException:  # Ctrl-C: the others must not wait for somebody who is gone
-            with self._lock:
-                job.is_left = True
-                was_woken = job.is_woken
-            self._forget(job)
-            if was_woken:
-                self._wake(job.next)
-            if job.leads:
-                self._hand_over([], job)
-            raise
-
-    def _lead(self, mine: Job) -> None:
-        jobs: list[Job] = []
-        try:
-            if self._expected > 1:
-                self._wait_for_company()
-            jobs = self._take()
-            self._run(jobs)
-        except BaseException as problem:
-            self._forget(mine)
-            for job in jobs:
-                # A full disk is the answer for everybody. Ctrl-C is the leader's own: the others' work may be done.
-                if job is mine or isinstance(problem, Exception):
-                    job.error = problem
-                elif not job.is_kept:
-                    job.error = _interrupted()
-            if not isinstance(problem, LedgerError):
-                raise
-        finally:
-            self._hand_over(jobs, mine)
-
-    def _wait_for_company(self) -> None:
-        """Waits for as many as came together the last time; goes on waiting only while somebody comes."""
-        for _ in range(self.PATIENCE):
-            here = len(self._waiting)
-            if self._is_complete.wait(self.PATIENCE_S) or here == len(self._waiting):
-                return
-
-    def _take(self) -> list[Job]:
-        with self._lock:
-            self._leader = threading.get_ident()
-            jobs = self._waiting[: self.LIMIT]
-            del self._waiting[: self.LIMIT]
-            # it shrinks slowly: threads that are late once are expected again
-            self._expected = max(len(jobs) + len(self._waiting), self._expected - 1)
-            self._is_complete.clear()
-        return jobs
-
-    def _forget(self, job: Job) -> None:
-        with self._lock:
-            if job in self._waiting:
-                self._waiting.remove(job)
-
-    def _hand_over(self, jobs: list[Job], mine: Job) -> None:
-        others = [job for job in jobs if job is not mine]
-        for job, following in pairwise(others):
-            job.next = following
-        for job in jobs:
-            job.is_done = True
-        self._wake(others[0] if others else None)
-        with self._lock:
-            self._leader = None
-            if self._waiting:
-                self._waiting[0].leads = True
-                self._waiting[0].wake()
-            else:
-                self._is_led = False
-
-    def _wake(self, job: Job | None) -> None:
-        """Wakes the first in a row of jobs that somebody still waits for."""
-        with self._lock:
-            while job is not None and job.is_left:
-                job = job.next
-            if job is not None:
-                job.wake()
-
-
-def _interrupted() -> StoreError:
-    return StoreError("the shared commit was interrupted: look whether this is there before you try again")
 
 
 def is_file(url: str) -> bool:

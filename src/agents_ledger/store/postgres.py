@@ -22,8 +22,9 @@ from agents_ledger.errors import (
     StoreFull,
     StoreUnreachable,
 )
-from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx, without_password
+from agents_ledger.store.database import Database, Row, Tx, without_password
 from agents_ledger.store.files import publish
+from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.statements import statements
 
 try:
@@ -37,6 +38,7 @@ T = TypeVar("T")
 # without races. Threads of one process share commits, so this costs little.
 _WRITER_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/agents-ledger', 0))"
 _IDLE_READERS = 8
+_IDLE = psycopg.pq.TransactionStatus.IDLE
 _PREPARED = 1000  # more than there are statements: none is parsed again because another one came
 # One question for all of it. The faces' own names (agent_sessions, events …) are found after the ledger's; to compile
 # a plan takes longer than any of ours runs.
@@ -91,7 +93,7 @@ class PostgresDatabase(Database):
         self._closed = False
         self._readers: list[psycopg.Connection[Row]] = []
         self._listener: psycopg.Connection[Row] | None = None
-        self._readers_lock = threading.Lock()
+        self._writer_lock, self._readers_lock = threading.RLock(), threading.RLock()
         self._group = GroupCommit(self._run)
         self._writer = self._connect()
 
@@ -99,9 +101,7 @@ class PostgresDatabase(Database):
     def read(self) -> Iterator[Tx]:
         """One snapshot."""
         self._check_usable()
-        with self._readers_lock:
-            connection = self._readers.pop() if self._readers else None
-        connection = connection or self._connect()
+        connection = self._idle_reader() or self._connect()
         try:
             with self._translated(), connection.pipeline():
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=True)
@@ -123,17 +123,18 @@ class PostgresDatabase(Database):
 
     def ask(self, sql: str) -> list[Row]:
         """The rows of a query about the database itself."""
-        self._check_usable()
-        with self._translated():
-            return self._writer.execute(_sql(sql)).fetchall()
+        with self._writer_lock, self._translated():
+            return self._usable_writer().execute(_sql(sql)).fetchall()
 
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
-        with self._translated(), self._writer.transaction():
-            self._writer.execute(_WRITER_LOCK)
-            self._writer.execute(_sql(prelude))
-            if not self._writer.execute("SELECT 1 FROM ledger_migrations WHERE name = %s", (name,)).fetchone():
-                self._writer.execute(_sql(script))
+        with self._writer_lock, self._translated():
+            writer = self._usable_writer()
+            with writer.transaction():
+                writer.execute(_WRITER_LOCK)
+                writer.execute(_sql(prelude))
+                if not writer.execute("SELECT 1 FROM ledger_migrations WHERE name = %s", (name,)).fetchone():
+                    writer.execute(_sql(script))
 
     def query(
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
@@ -185,7 +186,7 @@ class PostgresDatabase(Database):
         """The next transaction number: another one after any commit on the server."""
         self._check_usable()
         with self._translated():
-            if self._listener is None or self._listener.closed:
+            if self._listener is None or not _is_idle(self._listener):
                 self._listener = self._connect()
             found = self._listener.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::TEXT::BIGINT").fetchone()
         return 0 if found is None else int(found[0])
@@ -201,9 +202,9 @@ class PostgresDatabase(Database):
             "size_bytes": "SELECT pg_database_size(current_database())",
             "schema": "SELECT current_schema()",
         }
-        self._check_usable()
-        with self._translated():
-            answers = {name: self._writer.execute(_sql(sql)).fetchone() for name, sql in questions.items()}
+        with self._writer_lock, self._translated():
+            writer = self._usable_writer()
+            answers = {name: writer.execute(_sql(sql)).fetchone() for name, sql in questions.items()}
         return {
             "engine": "PostgreSQL",
             "psycopg": psycopg.__version__,
@@ -218,24 +219,31 @@ class PostgresDatabase(Database):
         if os.getpid() != self._pid:
             return  # the socket is the parent's too
         listening = [] if self._listener is None else [self._listener]
-        for connection in [*self._readers, *listening, self._writer]:
-            with suppress(psycopg.Error):
-                connection.close()
-        self._readers.clear()
+        with self._writer_lock:  # a commit that is under way comes to its end
+            for connection in [*self._readers, *listening, self._writer]:
+                with suppress(psycopg.Error):
+                    connection.close()
+            self._readers.clear()
 
     def _run(self, jobs: list[Job]) -> None:
+        with self._writer_lock:
+            self._run_all(jobs)
+
+    def _run_all(self, jobs: list[Job]) -> None:
         connection = self._usable_writer()
         with self._translated():
             try:
                 with connection.pipeline() as pipeline:
-                    connection.execute("BEGIN", prepare=True)
+                    # whatever the server's default is: a snapshot of before the wait for the lock would be of no use
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED", prepare=True)
                     connection.execute(_WRITER_LOCK, prepare=True)
                     for job in jobs:
                         self._run_job(connection, pipeline, job, alone=len(jobs) == 1)
                     connection.execute("COMMIT", prepare=True)
             except BaseException:
-                if not connection.closed and not connection.broken:
-                    connection.execute("ROLLBACK")
+                with suppress(psycopg.Error):  # what can't be rolled back is not used again
+                    if not connection.closed and not connection.broken:
+                        connection.execute("ROLLBACK")
                 raise
 
     def _run_job(
@@ -261,8 +269,10 @@ class PostgresDatabase(Database):
 
     def _usable_writer(self) -> "psycopg.Connection[Row]":
         self._check_usable()
-        if self._writer.closed or self._writer.broken:
+        if not _is_idle(self._writer):
             # What was acknowledged is on the server; a new connection goes on from there.
+            with suppress(psycopg.Error):
+                self._writer.close()
             self._writer = self._connect()
         return self._writer
 
@@ -272,9 +282,20 @@ class PostgresDatabase(Database):
         if os.getpid() != self._pid:
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
+    def _idle_reader(self) -> "psycopg.Connection[Row] | None":
+        """One that is there already, without those that the server has ended meanwhile."""
+        with self._readers_lock:
+            while self._readers:
+                connection = self._readers.pop()
+                if _is_idle(connection):
+                    return connection
+                with suppress(psycopg.Error):
+                    connection.close()
+        return None
+
     def _give_back(self, connection: "psycopg.Connection[Row]") -> None:
         if not connection.closed and not connection.broken:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            if connection.info.transaction_status != _IDLE:
                 connection.execute("ROLLBACK")
             with self._readers_lock:
                 if not self._closed and len(self._readers) < _IDLE_READERS:
@@ -330,6 +351,20 @@ class PostgresDatabase(Database):
                 f"{self.url} refused a statement ({problem}): see what `ldg verify` finds; "
                 "if nothing, this is a bug: report it"
             ) from problem
+
+
+def _is_idle(connection: "psycopg.Connection[Row]") -> bool:
+    """Whether a connection waits for something to do: it was not interrupted, and the server is still there."""
+    if connection.closed or connection.broken or connection.info.transaction_status != _IDLE:
+        return False
+    if connection.info.pipeline_status != psycopg.pq.PipelineStatus.OFF:
+        return False
+    try:
+        connection.pgconn.consume_input()  # it does not wait; the first may take the server's last words
+        connection.pgconn.consume_input()
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _get_in_step(connection: "psycopg.Connection[Row]", pipeline: psycopg.Pipeline) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
-from agents_ledger.store import sqlite_rank
-from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
+from agents_ledger.store import forking, sqlite_rank
+from agents_ledger.store.database import Database, Row, Tx
 from agents_ledger.store.files import absolute, filesystem_of, is_unchanging, make_whole, publish, require_folder
+from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
 
@@ -61,13 +62,17 @@ class SqliteDatabase(Database):
         self._broken: StoreError | None = None
         self._readers: list[apsw.Connection] = []
         self._listener: apsw.Connection | None = None
-        self._readers_lock = threading.Lock()
+        # Held while the writer is used, the list of readers is changed, a connection is opened; taken in this order.
+        self._writer_lock, self._readers_lock, self._opening = threading.RLock(), threading.RLock(), threading.RLock()
+        self._held: list[Callable[[], None]] = []  # by a fork
+        self._forks = 0
         self._group = GroupCommit(self._run)
         require_folder(self.path)
         # Each connection takes 2 ms, to read the schema: the writer's is made when something is written. The first
         # reader can end what a crash has left behind.
         self._writer: apsw.Connection | None = None
         self._is_unchanging = readonly and is_unchanging(self.path)
+        forking.take_part(self)
         with translated(self.path):
             self._readers.append(self._connect(_READABLE if readonly else _WRITABLE))
 
@@ -85,7 +90,7 @@ class SqliteDatabase(Database):
 
         Keys of other programs come in no order: half as much again of a cache saves a quarter of the reading.
         """
-        with translated(self.path):
+        with translated(self.path), self._writer_lock:
             # `wal_autocheckpoint` gives a row: what stands behind it is run when that is fetched
             self._usable_writer().execute("PRAGMA cache_size=-24576; PRAGMA wal_autocheckpoint=16000").fetchall()
 
@@ -99,14 +104,13 @@ class SqliteDatabase(Database):
         if self.readonly:
             with self.read() as tx, translated(self.path):
                 return tx.connection.execute(sql).fetchall()
-        connection = self._usable_writer()
-        with translated(self.path):
-            return connection.execute(sql).fetchall()
+        with self._writer_lock, translated(self.path):
+            return self._usable_writer().execute(sql).fetchall()
 
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
-        connection = self._usable_writer()
-        with translated(self.path):
+        with self._writer_lock, translated(self.path):
+            connection = self._usable_writer()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.execute(prelude)
@@ -170,7 +174,8 @@ class SqliteDatabase(Database):
         with translated(self.path), self._readers_lock:
             if self._listener is None:
                 self._listener = self._connect()
-            return int(self._listener.execute("PRAGMA data_version").get)
+            # what a new connection counts is not comparable with what the last one did
+            return int(self._listener.execute("PRAGMA data_version").get) + (self._forks << 40)
 
     def facts(self) -> dict[str, Any]:
         """What `doctor` shows."""
@@ -194,7 +199,7 @@ class SqliteDatabase(Database):
 
     def checkpoint(self) -> None:
         """Moves what is in the write-ahead log into the file."""
-        with translated(self.path):
+        with self._writer_lock, translated(self.path):
             self._usable_writer().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
@@ -203,12 +208,9 @@ class SqliteDatabase(Database):
             return
         self._closed = True
         if os.getpid() != self._pid:
-            return  # the parent's connections must not be touched here: closing would drop its locks
-        for connection in [*self._readers, self._listener, self._writer]:
-            if connection is not None:
-                with suppress(apsw.Error):
-                    connection.close()
-        self._readers.clear()
+            return  # the parent's connections must not be touched here
+        with self._writer_lock:
+            self._close_all()
 
     def borrow_reader(self) -> apsw.Connection:
         """An idle read connection, or a new one."""
@@ -240,8 +242,39 @@ class SqliteDatabase(Database):
         finally:
             copy.close()
 
+    def park(self) -> None:
+        """Before a fork: closes every connection that is idle, and lets nobody open another one."""
+        self._forks += 1
+        if self._group.is_led_here():
+            return  # in the middle of a commit (a signal handler?): the child can't open it
+        for lock in (self._writer_lock, self._readers_lock, self._opening):
+            if not lock.acquire(timeout=forking.PATIENCE_S):
+                return  # the same
+            self._held.append(lock.release)
+        self._close_all()
+
+    def unpark(self) -> None:
+        """After a fork: whoever needs a connection opens one."""
+        while self._held:
+            self._held.pop()()
+
+    def _close_all(self) -> None:
+        for connection in [*self._readers, self._listener, self._writer]:
+            if connection is not None:
+                with suppress(apsw.Error):
+                    connection.close()
+        self._readers.clear()
+        self._listener = self._writer = None
+
     def _run(self, jobs: list[Job]) -> None:
+        with self._writer_lock:
+            self._run_all(jobs)
+
+    def _run_all(self, jobs: list[Job]) -> None:
         connection = self._usable_writer()
+        if connection.in_transaction:  # what was interrupted was not even rolled back
+            self._drop_writer(connection)
+            connection = self._usable_writer()
         tx = SqliteTx(connection)
         try:
             if len(jobs) > 1 and self._ran_without_savepoints(connection, tx, jobs):
@@ -254,6 +287,7 @@ class SqliteDatabase(Database):
                     self._run_in_savepoint(connection, tx, job)
             self._commit(connection, jobs)
         except BaseException as problem:
+            tx.end()
             self._stop_after_damage(connection, problem)
             if isinstance(problem, Exception) and (ours := as_ours(problem, self.path)) is not problem:
                 raise ours from problem
@@ -268,6 +302,7 @@ class SqliteDatabase(Database):
         except (apsw.IOError, apsw.CorruptError):
             raise
         except Exception:  # noqa: BLE001 - whoever it was: all bodies run again, each in a savepoint
+            tx.begin_again()
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             return False
@@ -290,6 +325,7 @@ class SqliteDatabase(Database):
         except Exception as problem:
             if isinstance(problem, apsw.IOError | apsw.CorruptError) or not connection.in_transaction:
                 raise  # not this body's fault (the disk, no space): nothing of the group is committed
+            tx.begin_again()
             connection.execute("ROLLBACK TO job")
             job.error = as_ours(problem, self.path)
         connection.execute("RELEASE job")
@@ -304,8 +340,15 @@ class SqliteDatabase(Database):
             # After a failed sync nobody knows what reached the disk: this connection never writes again.
             self._broken = StoreError(f"the disk under {self.path} reported an error; open the ledger again to go on")
             connection.close()
+        elif isinstance(problem, apsw.BusyError):
+            self._drop_writer(connection)  # another process; or something of ours that was interrupted is still open
         elif isinstance(problem, apsw.CorruptError):
             self._broken = StoreCorrupt(f"{self.path} is damaged ({problem}); writing has stopped")
+
+    def _drop_writer(self, connection: apsw.Connection) -> None:
+        """The next one who writes has a new connection."""
+        self._writer = None
+        connection.close(force=True)
 
     def _usable_writer(self) -> apsw.Connection:
         self._check_usable()
@@ -330,7 +373,8 @@ class SqliteDatabase(Database):
         if self._is_unchanging:  # SQLite would make two files beside it, to agree with others who write
             path = f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?immutable=1"
             flags |= apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(path, flags=flags, statementcachesize=_STATEMENTS)
+        with self._opening:
+            connection = apsw.Connection(path, flags=flags, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(BUSY_MS)
         # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
         # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).
@@ -365,9 +409,11 @@ class _Read:
         except BaseException:
             self._connection.close()
             raise
-        return SqliteReadTx(self._connection, self._database.path)
+        self._tx = SqliteReadTx(self._connection, self._database.path)
+        return self._tx
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        self._tx.end()
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self._database.return_reader(self._connection)

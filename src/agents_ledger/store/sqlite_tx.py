@@ -16,6 +16,7 @@ class SqliteTx(Tx):
 
     def __init__(self, connection: "apsw.Connection") -> None:
         self._cursor = connection.cursor()
+        self._walks: list[apsw.Cursor] = []
         self._connection = connection
         self._known = statements("sqlite").made
 
@@ -32,12 +33,29 @@ class SqliteTx(Tx):
     def each(self, name: str, /, **params: Any) -> Iterator[Row]:
         """The rows of a query, one after the other."""
         statement = self._known[name]
-        return self._connection.execute(statement.sql, statement.bind(params))
+        walk = self._connection.execute(statement.sql, statement.bind(params))
+        self._walks.append(walk)
+        return walk
 
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
         statement = self._known[name]
         return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
+
+    def end(self) -> None:
+        """Ends what is still being asked or done: it would keep its snapshot, and others from committing.
+
+        An exception keeps everything alive that was under way, as long as somebody looks at it.
+        """
+        for walk in self._walks:
+            walk.close(force=True)
+        self._walks.clear()
+        self._cursor.close(force=True)
+
+    def begin_again(self) -> None:
+        """Ends all that, and takes new statements."""
+        self.end()
+        self._cursor = self._connection.cursor()
 
 
 class SqliteReadTx(SqliteTx):
