@@ -4,7 +4,7 @@ from agents_ledger.cli.door import Door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.sessions import print_sessions
 from agents_ledger.cli.shapes import answer, session_line
-from agents_ledger.cli.words import plural, quoted
+from agents_ledger.cli.words import named, plural
 from agents_ledger.errors import NotFound
 from agents_ledger.ledger import Ledger
 
@@ -52,7 +52,7 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     found = [line for line in newest if line.depth][:_NEWEST] or newest[:_NEWEST]
     print_sessions(screen, found)
     screen.line()
-    label = quoted(found[0].session.label)
+    label = named(found[0].session.label)
     _print_next(
         screen,
         ldg,

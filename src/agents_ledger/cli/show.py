@@ -16,7 +16,7 @@ from agents_ledger.cli.export import put_bytes, records
 from agents_ledger.cli.options import with_pager
 from agents_ledger.cli.screen import Screen, paged
 from agents_ledger.cli.turns import Detail, print_facts, print_turn
-from agents_ledger.cli.words import ago, at_home, number, plural, quoted, short
+from agents_ledger.cli.words import ago, at_home, named, number, plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
@@ -142,7 +142,7 @@ def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRo
     _print_captured(screen, session, details, captures_of(ledger, session.label))
     _print_relatives(screen, session, ledger.aliases(session.label), ledger.subagents(session.label))
     if page.earlier:
-        before = f"{opened.ldg} show {quoted(session.label)} --cursor {page.first}"
+        before = f"{opened.ldg} show {named(session.label, f'--cursor {page.first}')}"
         screen.unbroken((f"⋮ {plural(page.earlier, 'earlier turn')}: {before}", "dim"))
         screen.line()
     for at, record in enumerate(page.turns(ledger)):
@@ -193,7 +193,7 @@ def _print_relatives(screen: Screen, session: SessionRow, aliases: list[AliasRow
         status = f" ({session.task_status})" if session.task_status else ""
         screen.line((f"started by {session.parent_session_label}{task}{status}", "dim"))
     if subagents:
-        named = [row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents[:_SUBAGENTS]]
+        labels = [row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents[:_SUBAGENTS]]
         more = f" and {len(subagents) - _SUBAGENTS} more: --json names them" if len(subagents) > _SUBAGENTS else ""
-        screen.line(("subagents ", "dim"), ", ".join(named) + more)
+        screen.line(("subagents ", "dim"), ", ".join(labels) + more)
     screen.line()

@@ -291,9 +291,9 @@ class Ledger:
             if at is None and seq is None:
                 return found.thread_id
             if seq is not None:
-                move = tx.first("head_at_seq", label=found.label, seq=seq)
+                move = tx.first("head_at_seq", label=found.label, seq=texts.integer(seq, "seq"))
             else:
-                move = tx.first("head_at_time", label=found.label, at=at)
+                move = tx.first("head_at_time", label=found.label, at=texts.integer(at, "at"))
             return None if move is None else str(move[2])
 
     def history(self, session: str, *, after: int = 0, limit: int = ALL) -> "list[rows.MoveRow]":
@@ -343,7 +343,7 @@ class Ledger:
     def children(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns that follow a turn directly."""
         with self.database.read() as tx:
-            return [rows.TurnRow(*row) for row in tx.rows("children", id=turn_id)]
+            return [rows.TurnRow(*row) for row in tx.rows("children", id=texts.turn_name(turn_id))]
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
@@ -380,6 +380,8 @@ class Ledger:
     def tools_outside(self, turn_id: str | None = None) -> "list[rows.CallRow]":
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
         with self.database.read() as tx:
+            if turn_id is not None:
+                texts.turn_name(turn_id)
             found = [
                 row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in texts.read_json(row[5])
             ]

@@ -151,7 +151,7 @@ def fixed_facts(row: SessionRow) -> dict[str, Any]:
 
 def set_status(tx: Tx, env: Env, label: str, status: str) -> SessionRow:
     """Archives, deletes (hides) or restores a session; its turns stay."""
-    session = tx.first("session_by_label", label=label)
+    session = tx.first("session_by_label", label=checked(label, "session label"))
     if session is None:
         session = _row(tx, require(tx, label).label)
     now, name = env.now(), session[0]

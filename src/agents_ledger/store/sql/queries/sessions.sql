@@ -63,6 +63,12 @@ INSERT INTO log (seq, kind, ref, at, body, leaf) VALUES (:seq, :kind, :ref, :at,
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
 FROM session_history WHERE session_label = :label AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: rewound_from
+-- How far a session had come when it was last rewound, be it in several steps.
+SELECT thread_id FROM session_history WHERE session_label = :label AND reason NOT IN ('rewind', 'replay')
+    AND id < (SELECT max(id) FROM session_history WHERE session_label = :label AND reason = 'rewind')
+ORDER BY id DESC LIMIT 1;
+
 -- name: last_move_reason
 SELECT reason FROM session_history WHERE session_label = :label ORDER BY id DESC LIMIT 1;
 
@@ -132,6 +138,10 @@ SELECT * FROM leases ORDER BY turn_id;
 
 -- name: lease_of
 SELECT * FROM leases WHERE turn_id = :turn_id;
+
+-- name: live_of
+-- The live turns of a session.
+SELECT * FROM leases WHERE session_label = :label ORDER BY turn_id;
 
 -- name: live_after
 -- The live turns that will move a session from its head when they end.
