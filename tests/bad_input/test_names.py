@@ -198,6 +198,27 @@ def test_a_compaction_of_nothing_is_refused(ledger: Ledger) -> None:
         ledger.rewind("empty")
 
 
+def test_a_merged_session_is_found_where_its_label_leads_and_keeps_its_own_history(ledger: Ledger) -> None:
+    ledger.append("main", say("hello"))
+    own = [ledger.append("merged", say(text)) for text in ("one", "two")]
+    ledger.merge("merged", "main")
+    ledger.alias("other", "main")
+    lines = {line.session.label: line.leads_to for line in ledger.sessions()}
+    assert lines == {"main": None, "merged": "main"}
+    assert ledger.session("merged").label == "main"
+    former = ledger.former("merged")
+    assert former is not None
+    assert (former.label, former.thread_id) == ("merged", own[1])
+    assert [move.thread_id for move in ledger.history("merged")] == own
+    assert ledger.history("other") == ledger.history("main") != ledger.history("merged")
+    assert (ledger.former("main"), ledger.former("other"), ledger.former("unknown")) == (None, None, None)
+    ledger.create_session("empty")
+    ledger.merge("empty", "main")
+    assert ledger.history("empty") == []
+    with pytest.raises(LabelTaken, match="no turns of its own"):
+        ledger.restore("empty")
+
+
 def test_an_alias_never_leads_to_itself_nor_hides_a_session_nor_makes_a_chain(ledger: Ledger) -> None:
     ledger.append("main", say("hello"))
     ledger.append("live", say("hello"))

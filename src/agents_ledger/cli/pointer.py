@@ -44,13 +44,16 @@ def head(opened: Door, session: str, at: str | None) -> None:
 def history(opened: Door, session: str, limit: int, cursor: int) -> None:
     """Every movement of SESSION's pointer, oldest first."""
     with opened.reading() as ledger:
-        label = ledger.session(session).label
+        leads_to, former = ledger.session(session).label, ledger.former(session)
+        label = leads_to if former is None else former.label
         found = ledger.history(session, after=cursor, limit=limit + 1)
     moves, following = found[:limit], found[limit - 1].id if len(found) > limit else None
     if opened.as_json:
         answer({"session": label, "moves": moves, "next": following})
         return
     screen = Screen()
+    if former is not None:
+        screen.line((f"{label} leads to {leads_to} now; these are its own movements", "dim"))
     if not moves:
         screen.line("There are no more." if cursor else f"{label} has not moved yet: it has no turns.")
         return

@@ -13,7 +13,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `stats` | `{"by": […], "lines": [{"key": {…}, sums…}…], "total": sums, "unpriced": {model: tokens}, "prices", …}` |
 | `stats tools`, `files`, `turns`, `contexts` | `{"tools": [line…]}` and so on |
 | `audit` | `{"findings": [{"rule", "turn_id", "row_id", "what", "detail", …}…], "counts": {rule: n}, "more": bool}` |
-| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next"}` |
+| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next", …}` |
 | `show` of a turn | `{"record": record}` |
 | `replay` | events, one on a line |
 | `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…], "first"}…], "next"}` |
@@ -58,9 +58,10 @@ was, and how long after the event before it. A turn has its row and its `compact
 result the outcome; an end the status. With `--context --full` a turn has the whole `context`, too.
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
 A session line is a session's row with `depth`, `thread_tokens`, `model`, `last_turn_at` and `opening` (the first words)
-of its head, the `title` and `project` that its source gives it, and `used_at` (null: unknown); `details` are all that
-its sources say about it, or null. A capture is a row of `captures` with its `digest` as hex; a problem is a row of
-`problems`; a place is
+of its head, the `title` and `project` that its source gives it, `used_at` (null: unknown), and the session that its
+label `leads_to` since a merge (else null); `details` are all that its sources say about it, or null. `show` of a label
+that leads elsewhere has the session that it was as `former`. A capture is a row of `captures` with its `digest` as hex;
+a problem is a row of `problems`; a place is
 `{"path", "exists", "files", "size_bytes"}`. A round is `{"found", "new", "grown", "rewritten", "unchanged", "gone",
 "bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable":
 [path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and

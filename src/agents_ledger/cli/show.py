@@ -66,10 +66,11 @@ def show(
         if session is None:
             _show_turn(opened, ledger, ledger.find(id), detail, pager)
         elif opened.as_json:
-            _answer_session(ledger, session, _Page.of(ledger, session, limit, cursor))
+            _answer_session(ledger, session, ledger.former(id), _Page.of(ledger, session, limit, cursor))
         else:
             page = _Page.of(ledger, session, limit, cursor)
             with paged(is_wanted=pager) as screen:
+                _print_former(screen, opened, ledger.former(id), session)
                 _print_page(screen, opened, ledger, session, page, detail)
 
 
@@ -121,9 +122,10 @@ def _show_turn(opened: Door, ledger: Ledger, turn_id: str, detail: Detail, pager
         print_facts(screen, record)
 
 
-def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
+def _answer_session(ledger: Ledger, session: SessionRow, former: SessionRow | None, page: _Page) -> None:
     shapes.answer(
-        {
+        ({} if former is None else {"former": former})
+        | {
             "session": session,
             "details": details_of(ledger, session.label),
             "captures": [shapes.capture(each) for each in captures_of(ledger, session.label)],
@@ -149,6 +151,14 @@ def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRo
         if at:
             screen.line()
         print_turn(screen, record, detail, partial(changes_of, ledger))
+
+
+def _print_former(screen: Screen, opened: Door, former: SessionRow | None, session: SessionRow) -> None:
+    """Where the turns of a session are whose label leads to the one that is shown."""
+    if former is not None:
+        ways = [f"history {named(former.label)}", *([f"show {short(former.thread_id)}"] if former.thread_id else [])]
+        own = " and ".join(f"`{opened.ldg} {way}`" for way in ways)
+        screen.line((f"{former.label} leads to {session.label} now, which is shown here; its own: {own}", "dim"))
 
 
 def _print_session(screen: Screen, session: SessionRow, head: Record | None, details: Details | None) -> None:

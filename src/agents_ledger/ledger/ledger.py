@@ -270,8 +270,8 @@ class Ledger:
         lines: list[overview.SessionLine] = []
         for row in found:
             session = rows.SessionRow(*row[:width])
-            known = [openings.get(session.thread_id or ""), overview.used_at(session, row[-1])]
-            lines.append(overview.SessionLine(session, *row[width:-1], *known))
+            known = [openings.get(session.thread_id or ""), overview.used_at(session, row[-2]), row[-1]]
+            lines.append(overview.SessionLine(session, *row[width:-2], *known))
         return lines
 
     def origins(self) -> dict[str, int]:
@@ -283,6 +283,11 @@ class Ledger:
         """One session, by its label, an alias, or the id that its agent gave it."""
         with self.database.read() as tx:
             return sessions.require(tx, label)
+
+    def former(self, label: str) -> "rows.SessionRow | None":
+        """The session that a label meant before it led to another one, by a merge."""
+        with self.database.read() as tx:
+            return sessions.former(tx, texts.label(label, "session label"))
 
     def head(self, session: str, *, at: int | None = None, seq: int | None = None) -> str | None:
         """The turn a session points at: now, at a time (as claimed by the clock), or after a commit (exact)."""
@@ -297,9 +302,12 @@ class Ledger:
             return None if move is None else str(move[2])
 
     def history(self, session: str, *, after: int = 0, limit: int = ALL) -> "list[rows.MoveRow]":
-        """Every movement of a session's pointer, oldest first; a page: those after a number."""
+        """Every movement of a session's pointer, oldest first; a page: those after a number.
+
+        A label that leads to another session since a merge has its own.
+        """
         with self.database.read() as tx:
-            label = sessions.require(tx, session).label
+            label = (sessions.former(tx, texts.label(session, "session label")) or sessions.require(tx, session)).label
             return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
 
     def aliases(self, session: str) -> "list[rows.AliasRow]":

@@ -17,6 +17,7 @@ class SessionLine(Struct, frozen=True):
     project: str | None = None
     opening: str | None = None
     used_at: int | None = None  # None: unknown
+    leads_to: str | None = None  # the session that its label means now, after a merge
 
 
 def used_at(session: SessionRow, told_at: int | None) -> int | None:
