@@ -38,7 +38,8 @@ def overview(opened: Door) -> None:
 def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     counts = ledger.counts()
     screen.line(("Agents Ledger", "bold"), "  ", (ledger.database.url, "dim"))
-    live = f", {counts['live']:,} live now" if counts["live"] else ""
+    alive = sum(not each.is_left_behind for each in ledger.live_turns()) if counts["live"] else 0
+    live = f", {alive:,} live now" if alive else ""
     known = [plural(counts[name], word) for name, word in (("sessions", "session"), ("turns", "turn"))]
     inside = [plural(counts[name], word) for name, word in (("messages", "message"), ("tool_calls", "tool call"))]
     screen.line(f"{known[0]}, {known[1]}{live} ({inside[0]}, {inside[1]})")

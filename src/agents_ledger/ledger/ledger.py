@@ -258,7 +258,8 @@ class Ledger:
     ) -> "list[overview.SessionLine]":
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
-        Times are those of the last use, the turn status is that of the head; a model is one that any of its turns used.
+        Times are those of the last use, the turn status is that of the head or of a live turn; a model is one that any
+        of its turns used.
         """
         at, label = after or (ALL, "")
         if filters.until is not None and filters.until <= at:
@@ -327,6 +328,12 @@ class Ledger:
         with self.database.read() as tx:
             return threads.find(tx, text)
 
+    def live_turns(self, session: str | None = None) -> "list[overview.Live]":
+        """The turns that are being written, of a session or of all, and those that dead writers left behind."""
+        with self.database.read() as tx:
+            label = None if session is None else sessions.require(tx, session).label
+            return closing.live_turns(tx, self.env, label)
+
     def get(self, turn_id: str) -> "rows.Record":
         """One whole turn."""
         with self.database.read() as tx:
@@ -362,7 +369,10 @@ class Ledger:
                 overview.Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)
             ]
             heads = [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=turn.root_id)]
-            return overview.Tree(turn.root_id, nodes, heads, first)
+            is_live = any(node.status in ("pending", "streaming") for node in nodes)
+            left = [each.turn_id for each in closing.live_turns(tx, self.env) if each.is_left_behind] if is_live else []
+            own = {node.id for node in nodes}.intersection(left)
+            return overview.Tree(turn.root_id, nodes, heads, first, sorted(own))
 
     def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""

@@ -90,7 +90,7 @@ SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d
     coalesce(d.last_at, d.started_at) AS told_at, a.session_label AS leads_to
 FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_details d ON d.session_label = s.label
     LEFT JOIN session_aliases a ON a.alias = s.label AND s.status <> 'active'
-WHERE {session_filters} AND {session_used_model} AND s.updated_at >= :f_since
+WHERE {about_session} AND {status_in_session} AND {session_used_model} AND s.updated_at >= :f_since
     AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.label > :after_label)
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
 
