@@ -7,6 +7,8 @@ import pytest
 
 from agents_ledger import CodeBlock, Env, File, Ledger, Lint, Message, Turn, Usage
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
+from agents_ledger.model.filters import Filters
+from agents_ledger.model.overview import Live
 from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 from tests.crash.processes import outcome_of
@@ -213,6 +215,40 @@ def test_the_turn_of_a_dead_writer_fails_as_interrupted_and_keeps_what_was_said(
         assert ledger.verify().is_good
     with Ledger.open(url) as again:
         assert again.recovered == []
+
+
+def test_a_dead_writers_turn_is_told_from_one_that_is_being_written(url: str) -> None:
+    Ledger.open(url).close()
+    turn_id = die_in_mid_turn(url)
+    with Ledger.open(url, readonly=True) as reader:
+        assert reader.live_turns() == reader.live_turns("main") == [Live(turn_id, "main", is_left_behind=True)]
+        assert reader.tree(turn_id).left_behind == [turn_id]
+    with Ledger.open(url) as ledger:
+        assert ledger.live_turns() == []
+        assert ledger.tree(turn_id).left_behind == []
+        turn = ledger.turn("other", "still here")
+        assert ledger.live_turns() == ledger.live_turns("other") == [Live(turn.id, "other", is_left_behind=False)]
+        assert (ledger.live_turns("main"), ledger.tree(turn.id).left_behind) == ([], [])
+        report = ledger.verify()
+        assert (report.is_good, report.open_turns, report.live_turns) == (True, 1, 1)
+        turn.complete()
+        assert ledger.live_turns() == []
+
+
+def test_sessions_are_found_by_the_status_of_their_live_turns(ledger: Ledger) -> None:
+    def found(status: str) -> list[str]:
+        return sorted(line.session.label for line in ledger.sessions(Filters(status=status)))
+
+    ledger.append("main", say("x"))
+    ledger.append("quiet", say("x"))
+    first, next_ = ledger.turn("new", "first"), ledger.turn("main", "next")
+    assert (found("pending"), found("streaming"), found("completed")) == (["main", "new"], [], ["main", "quiet"])
+    first.stream("So")
+    next_.stream("So")
+    assert (found("pending"), found("streaming"), found("completed")) == ([], ["main", "new"], ["main", "quiet"])
+    first.complete()
+    next_.complete()
+    assert (found("streaming"), found("completed")) == ([], ["main", "new", "quiet"])
 
 
 def test_a_recovered_turn_stays_a_branch_if_its_session_went_on(url: str) -> None:

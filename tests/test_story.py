@@ -1,9 +1,17 @@
 """The README's story, on both databases: write live, fork, rewind, go forward, ask for the past."""
 
+from itertools import count
+
 import pytest
 
 from agents_ledger import Call, Ledger, Message, Turn, Usage
 from agents_ledger.errors import HeadMoved
+from agents_ledger.ledger import Env, sessions
+from agents_ledger.ledger.context import as_text
+from agents_ledger.ledger.growing import add_call, add_message
+from agents_ledger.ledger.story import tell
+from agents_ledger.model import story
+from agents_ledger.store import Tx
 
 
 def exchange(question: str, answer: str, **given: object) -> Turn:
@@ -83,3 +91,44 @@ def test_what_an_agent_keeps_from_its_model_is_kept_from_the_context(ledger: Led
     assert [row.content for turn in context.turns for row in turn.messages] == ["question", "answer"]
     assert not any(turn.calls for turn in context.turns)
     assert [row.content for row in ledger.thread(turn_id)[0].messages] == ["Ran `cat secret`", "I was about"]
+
+
+@pytest.mark.parametrize("step_ms", [0, 1])
+def test_a_call_that_nothing_was_said_before_stands_before_every_answer(url: str, step_ms: int) -> None:
+    clock = count(1_000_000, step_ms)
+    with Ledger.open(url, env=Env(now=lambda: next(clock))) as ledger:
+        with ledger.turn("main", query="Rename") as turn:
+            turn.call("Read", {"path": "a"}).complete("found")
+            turn.reply("One moment.")
+            turn.call("Shell", {"command": "git mv"}).complete("moved")
+            turn.message(Message("user", "Be quick!"))
+            turn.reply("Done.")
+        expected = ["Rename", "Read", "found", "One moment.", "Shell", "moved", "Be quick!", "Done."]
+        with ledger.database.read() as tx:
+            told = list(tell(tx, turn.id).entries)
+        assert [word for entry in told for block in entry.blocks for word in _words(block)] == expected
+        text = as_text(ledger.context(turn.id))
+        assert sorted(expected, key=text.index) == expected
+
+
+def _words(block: object) -> list[str]:
+    if isinstance(block, story.Result):
+        return [part.text for part in block.content if isinstance(part, story.Text)]
+    return [block.tool] if isinstance(block, story.Call) else [block.text] if isinstance(block, story.Text) else []
+
+
+def test_a_call_without_a_message_stands_where_its_time_says(ledger: Ledger) -> None:
+    said = [("user", "Why?", 10), ("assistant", "I look.", 20), ("assistant", "That is why.", 40)]
+
+    def grow(tx: Tx) -> None:
+        for role, text, at in said:
+            session = sessions.ensure(tx, ledger.env, "main", sessions.Origin())
+            add_message(tx, ledger.env, session, Message(role, text, created_at=at))
+        for tool, at in (("First", 20), ("Second", 30), ("Third", 50)):
+            add_call(tx, ledger.env, sessions.require(tx, "main"), Call(tool, started_at=at), None)
+
+    ledger.database.write(grow)
+    with ledger.database.read() as tx:
+        told = list(tell(tx, ledger.head("main") or "").entries)
+    words = [word for entry in told for block in entry.blocks for word in _words(block)]
+    assert words == ["Why?", "First", "I look.", "Second", "That is why.", "Third"]

@@ -1,6 +1,7 @@
 """Labels, aliases and turns that are not what they should be."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,96 @@ def test_a_turn_id_that_no_column_can_hold_is_refused_like_any_other(ledger: Led
                 use(turn_id)
 
 
+@pytest.mark.parametrize(("given", "said"), [(None, "expected, not None"), (7, "not int"), (b"x", "not bytes")])
+def test_a_turn_id_that_is_no_text_is_refused(ledger: Ledger, given: Any, said: str) -> None:
+    ledger.append("main", say("hello"))
+    uses: list[Use] = [
+        ledger.get,
+        ledger.ancestry,
+        ledger.thread,
+        ledger.path,
+        ledger.children,
+        ledger.tree,
+        ledger.including,
+        ledger.context,
+        ledger.replay,
+        ledger.find,
+        ledger.fork,
+    ]
+    for use in uses:
+        with pytest.raises(BadInput, match=f"a turn's id .*{said}"):
+            use(given)
+    for number in ("one", 1.5):
+        with pytest.raises(BadInput, match="turns must be a whole number"):
+            ledger.rewind("main", turns=number)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="at must be a whole number"):
+            ledger.head("main", at=number)  # type: ignore[arg-type]
+
+
+def test_an_id_that_may_be_left_out_is_text_as_well(ledger: Ledger) -> None:
+    ledger.append("main", say("hello"))
+    for use in (
+        lambda: ledger.branch(7, say("x")),  # type: ignore[arg-type]
+        lambda: ledger.rewind("main", 7),  # type: ignore[arg-type]
+        lambda: ledger.compact("main", "summary", through=7),  # type: ignore[arg-type]
+        lambda: ledger.tools_outside(7),  # type: ignore[arg-type]
+        lambda: ledger.archive(7),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(BadInput, match="must be text, not int"):
+            use()
+
+
+def test_a_session_without_turns_is_not_called_unknown(ledger: Ledger) -> None:
+    ledger.create_session("empty")
+    with pytest.raises(NotFound, match="session 'empty' has no turns yet"):
+        ledger.find("empty")
+    live = ledger.turn("begun", "hello")
+    with pytest.raises(NotFound, match=f"session 'begun' has no finished turn yet: `ldg show {live.id}`"):
+        ledger.find("begun")
+    live.complete()
+    assert ledger.find("begun") == live.id
+
+
+def test_a_session_at_its_first_turn_has_nothing_to_go_back_to(ledger: Ledger) -> None:
+    ledger.append("main", say("one"))
+    for turns in (None, 1, 5):
+        with pytest.raises(BadInput, match="at its first turn: there is nothing before it"):
+            ledger.rewind("main", turns=turns)
+
+
+def test_a_session_that_went_another_way_is_told_how_to_take_up_the_old_one(ledger: Ledger) -> None:
+    ids = [ledger.append("main", say(text)) for text in ("one", "two", "three")]
+    elsewhere = ledger.append("other", say("x"))
+    ledger.rewind("main", ids[1])
+    ledger.rewind("main", ids[0])
+    ledger.append("main", say("another way"))
+    with pytest.raises(NotAllowed, match=f"went on another way.*`ldg fork {ids[2]}` continues the old one"):
+        ledger.forward("main")
+    with pytest.raises(NotAllowed, match=f"went on another way.*`ldg fork {ids[1]}`"):
+        ledger.forward("main", ids[1])
+    with pytest.raises(NotAllowed, match=f"nothing ahead of it: turn {ids[0]} is in its thread"):
+        ledger.forward("main", ids[0])
+    with pytest.raises(BadInput, match="was never in session 'main'"):
+        ledger.forward("main", elsewhere)
+    assert ledger.fork(ids[2], "old").thread_id == ids[2]
+
+
+def test_a_session_that_is_back_where_it_was_has_nothing_ahead(ledger: Ledger) -> None:
+    ids = [ledger.append("main", say(text)) for text in ("one", "two")]
+    ledger.rewind("main")
+    ledger.forward("main")
+    with pytest.raises(NotAllowed, match=f"nothing ahead of it: turn {ids[1]} is in its thread"):
+        ledger.forward("main")
+
+
+def test_nobody_is_sent_to_fork_a_live_turn(ledger: Ledger) -> None:
+    ledger.append("main", say("one"))
+    live = ledger.turn("main", "two")
+    with pytest.raises(TurnIsLive, match="still being written: name an earlier turn"):
+        ledger.rewind("main", live.id)
+    live.complete()
+
+
 def test_rewinding_to_a_turn_of_another_tree_or_branch_is_refused(ledger: Ledger) -> None:
     first = ledger.append("main", say("one"))
     ledger.append("main", say("two"))
@@ -105,6 +196,27 @@ def test_a_compaction_of_nothing_is_refused(ledger: Ledger) -> None:
         ledger.append("empty", Turn(compaction=Compaction("summary", "x")))
     with pytest.raises(NotAllowed, match="nothing to rewind"):
         ledger.rewind("empty")
+
+
+def test_a_merged_session_is_found_where_its_label_leads_and_keeps_its_own_history(ledger: Ledger) -> None:
+    ledger.append("main", say("hello"))
+    own = [ledger.append("merged", say(text)) for text in ("one", "two")]
+    ledger.merge("merged", "main")
+    ledger.alias("other", "main")
+    lines = {line.session.label: line.leads_to for line in ledger.sessions()}
+    assert lines == {"main": None, "merged": "main"}
+    assert ledger.session("merged").label == "main"
+    former = ledger.former("merged")
+    assert former is not None
+    assert (former.label, former.thread_id) == ("merged", own[1])
+    assert [move.thread_id for move in ledger.history("merged")] == own
+    assert ledger.history("other") == ledger.history("main") != ledger.history("merged")
+    assert (ledger.former("main"), ledger.former("other"), ledger.former("unknown")) == (None, None, None)
+    ledger.create_session("empty")
+    ledger.merge("empty", "main")
+    assert ledger.history("empty") == []
+    with pytest.raises(LabelTaken, match="no turns of its own"):
+        ledger.restore("empty")
 
 
 def test_an_alias_never_leads_to_itself_nor_hides_a_session_nor_makes_a_chain(ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from agents_ledger import Ledger, cli
+from agents_ledger import Ledger, Message, Turn, cli
 from agents_ledger.cli.door import Door
 from agents_ledger.cli.main import cli as root
 from tests.cli.conftest import Ldg
@@ -55,10 +55,31 @@ def test_what_was_done_names_the_next_command_for_the_same_ledger(ldg: Ldg) -> N
 
 def test_a_turn_of_no_session_is_forked_in_the_same_ledger(empty: Ldg) -> None:
     with Ledger.open(empty.url) as ledger:
+        turn_id = ledger.branch(None, Turn(messages=(Message("user", "Hi."),)))
+        said = empty.run("including", turn_id).stderr
+    assert f"`ldg --db {empty.url} fork {turn_id[-8:]}` makes one" in said
+
+
+def test_a_live_turn_is_not_to_be_forked(empty: Ldg) -> None:
+    with Ledger.open(empty.url) as ledger:
         begun = ledger.turn("main", "Hi.")
-        said = empty.run("including", begun.id).stderr
+        said = empty.run("including", begun.id)
         begun.complete()
-    assert f"`ldg --db {empty.url} fork {begun.id[-8:]}` makes one" in said
+    assert said.exit_code == 1
+    assert said.stderr == f"ldg: no session has had turn {begun.id}: it is still being written\n"
+
+
+def test_a_label_that_looks_like_an_option_is_named_so_that_it_can_be_typed(ldg: Ldg) -> None:
+    for command in (
+        ["fork", "fix-login", "--label", "-x"],
+        ["show", "--limit", "1", "--", "-x"],
+        ["rewind", "--", "-x"],
+        ["history", "--limit", "1", "--", "-x"],
+        ["archive", "--", "-x"],
+    ):
+        hint = re.search(r"ldg (--db [^`\n]*-x)", ldg.text(*command))
+        assert hint is not None
+        ldg.text(*shlex.split(hint[1]))
 
 
 def test_what_went_wrong_names_the_next_command_for_the_same_ledger(ldg: Ldg, tmp_path: Path) -> None:

@@ -171,3 +171,14 @@ def test_json_is_one_document_on_one_line(ldg: Ldg) -> None:
     said = ldg.text("show", "fix-login", "--json")
     assert said.count("\n") == 1
     assert json.loads(said)["session"]["label"] == "fix-login"
+
+
+def test_the_beginning_of_time_is_named_as_it_was_typed(ldg: Ldg) -> None:
+    assert ldg.run("head", "fix-login", "--at", "0").stderr == "ldg: session 'fix-login' had no turns at 0\n"
+
+
+@pytest.mark.parametrize("command", ["context", "fork", "including", "show --raw", "export --format html"])
+def test_a_session_without_turns_is_said_to_have_none(empty: Ldg, command: str) -> None:
+    with empty.open() as ledger:
+        ledger.create_session("empty")
+    assert "session 'empty' has no turns yet" in empty.text(*command.split(), "empty", code=2)

@@ -41,6 +41,23 @@ def test_alias_and_merge(ldg: Ldg) -> None:
     assert "lead to fix-login" in ldg.text("merge", "other", "fix-login")
 
 
+def test_a_merged_session_says_where_it_leads_and_where_its_own_turns_are(ldg: Ldg) -> None:
+    own = ldg.json("head", "another-way")["turn_id"]
+    moves = ldg.json("history", "another-way")
+    ldg.text("merge", "another-way", "fix-login")
+    assert "archived, leads to fix-login" in ldg.text("sessions")
+    assert ldg.json("history", "another-way") == moves
+    told = "another-way leads to fix-login now"
+    assert ldg.text("history", "another-way").startswith(f"{told}; these are its own movements\n")
+    first, *rest = ldg.text("show", "another-way").splitlines()
+    assert first.startswith(told)
+    assert f"`ldg --db {ldg.url} history another-way`" in first
+    assert f"`ldg --db {ldg.url} show {own[-8:]}`" in first
+    assert rest == ldg.text("show", "fix-login").splitlines()
+    assert ldg.json("show", "another-way")["former"]["thread_id"] == own
+    assert "leads" not in ldg.text("show", "fix-login").splitlines()[0]
+
+
 def test_compact_takes_its_summary_from_anywhere(ldg: Ldg, tmp_path: Path) -> None:
     (tmp_path / "summary.txt").write_text("from a file")
     made = ldg.json("compact", "another-way", "--summary", f"@{tmp_path / 'summary.txt'}", "--keep", "1")["turn_id"]

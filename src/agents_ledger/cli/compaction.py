@@ -11,7 +11,7 @@ from agents_ledger.cli.completing import complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import number, plural, quoted, short
+from agents_ledger.cli.words import named, number, plural, short
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.compacting import Outcome
 from agents_ledger.ledger.policy import Due, Plan, Policy, due, plan
@@ -179,7 +179,7 @@ def _show_plan(opened: Door, session: str, policy: Policy) -> None:
     screen.line(f"{session}: {number(found.tokens.count)} tokens ({found.tokens.how}), due: {found.trigger or 'no'}")
     screen.line(
         f"{plural(len(planned.dropped), 'turn')} would be summarised, {plural(len(planned.kept), 'turn')} kept; "
-        f"nothing was written. `{opened.ldg} compact {quoted(session)}` does it"
+        f"nothing was written. `{opened.ldg} compact {named(session)}` does it"
     )
 
 

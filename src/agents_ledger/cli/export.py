@@ -14,7 +14,7 @@ from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.terminal import clean
-from agents_ledger.cli.words import plural, quoted, size
+from agents_ledger.cli.words import named, plural, size
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
@@ -149,7 +149,7 @@ def put_text(pieces: Iterable[str]) -> None:
 def _choose(opened: Door, text: str, found: list[Capture]) -> str:
     listed = "\n".join(f"  {each.id}  {each.path}" for each in found[:_LISTED])
     more = "" if len(found) <= _LISTED else f"\n  and {len(found) - _LISTED} more"
-    advice = f"choose one by its number, or `{opened.ldg} export {quoted(text)} --output FOLDER` writes all of them"
+    advice = f"choose one by its number, or `{opened.ldg} export {named(text, '--output FOLDER')}` writes all of them"
     return f"{text} was read from {len(found)} captures: {advice}\n{listed}{more}\n"
 
 

@@ -15,7 +15,7 @@ from agents_ledger.cli.options import tokens
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.terminal import one_line
-from agents_ledger.cli.words import number, plural, quoted, short, size
+from agents_ledger.cli.words import named, number, plural, short, size
 
 if TYPE_CHECKING:
     from agents_ledger.model.filters import Filters
@@ -131,7 +131,7 @@ def _fork_here(opened: Door, start: Start) -> None:
         return
     screen = Screen()
     screen.line("forked: ", (made.label, "bold green"), f" begins at {short(made.thread_id or '')}")
-    screen.line((f"its next turn makes a branch; see `{opened.ldg} tree {quoted(made.label)}`", "dim"))
+    screen.line((f"its next turn makes a branch; see `{opened.ldg} tree {named(made.label)}`", "dim"))
 
 
 def _tell_into(opened: Door, start: Start, into: str) -> None:

@@ -40,7 +40,7 @@ def examine(ledger: Ledger) -> Health:
         counts=_asked(ledger.counts, nothing, problems),
         evidence=_asked(lambda: asdict(totals(ledger)), nothing, problems),
         search=_asked(lambda: _search(ledger), nothing, problems),
-        warnings=warnings_of(facts),
+        warnings=warnings_of(facts) + _asked(lambda: _left_behind(ledger), none, problems),
         problems=_asked(ledger.database.check, none, problems) + problems,
     )
 
@@ -53,6 +53,15 @@ def _asked(question: Callable[[], T], instead: T, problems: list[str]) -> T:
         if str(damage) not in problems:
             problems.append(str(damage))
         return instead
+
+
+def _left_behind(ledger: Ledger) -> list[str]:
+    """Live turns whose writers are gone."""
+    count = sum(each.is_left_behind for each in ledger.live_turns())
+    if not count:
+        return []
+    turns, them = ("1 live turn was", "it") if count == 1 else (f"{count:,} live turns were", "them")
+    return [f"{turns} left behind by a writer that is gone: the next command that writes closes {them} as failed"]
 
 
 def _search(ledger: Ledger) -> dict[str, int]:

@@ -6,7 +6,7 @@ from agents_ledger.cli.completing import complete_ids, complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import quoted, short
+from agents_ledger.cli.words import named, short
 from agents_ledger.model.rows import MoveRow
 
 
@@ -21,7 +21,7 @@ def rewind(opened: Door, session: str, turn: str | None, turns: int | None) -> N
         raise click.UsageError("name a TURN or --turns, not both")
     with opened.writing() as ledger:
         move = ledger.rewind(session, None if turn is None else ledger.find(turn), turns=turns)
-    _say(opened, move, f"`{opened.ldg} forward {quoted(move.session_label)}` undoes it")
+    _say(opened, move, f"`{opened.ldg} forward {named(move.session_label)}` undoes it")
 
 
 @click.command()
@@ -32,7 +32,7 @@ def forward(opened: Door, session: str, turn: str | None) -> None:
     """Moves SESSION forward again, to where it was before it was rewound (or to TURN on the way)."""
     with opened.writing() as ledger:
         move = ledger.forward(session, None if turn is None else ledger.find(turn))
-    _say(opened, move, f"`{opened.ldg} history {quoted(move.session_label)}` shows every movement")
+    _say(opened, move, f"`{opened.ldg} history {named(move.session_label)}` shows every movement")
 
 
 def _say(opened: Door, move: MoveRow, hint: str) -> None:

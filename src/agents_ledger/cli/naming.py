@@ -6,7 +6,7 @@ from agents_ledger.cli.completing import complete_sessions
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import quoted
+from agents_ledger.cli.words import named
 
 
 @click.command()
@@ -19,7 +19,7 @@ def archive(opened: Door, session: str) -> None:
     if opened.as_json:
         answer({"session": row})
     else:
-        Screen().line((row.label, "bold"), f" is archived; `{opened.ldg} restore {quoted(row.label)}` brings it back")
+        Screen().line((row.label, "bold"), f" is archived; `{opened.ldg} restore {named(row.label)}` brings it back")
 
 
 @click.command()

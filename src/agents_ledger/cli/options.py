@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -33,11 +33,16 @@ with_cursor: Callable[[F], F] = click.option(
 
 
 def print_more(
-    screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str, last: Sequence[str] = ()
+    screen: "Screen", opened: "Door", command: str, *chosen: str, cursor: str, of: str | None = None
 ) -> None:
-    """The command that shows the next page of a list."""
+    """The command that shows the next page of a list, `of` a session or of what was asked."""
+    from agents_ledger.cli.words import named  # noqa: PLC0415 - only where a command is named
+
+    options = [*chosen, f"--cursor {shlex.quote(cursor)}"]
     screen.line()
-    screen.unbroken(("more: ", "dim"), " ".join([opened.ldg, command, *chosen, "--cursor", shlex.quote(cursor), *last]))
+    screen.unbroken(
+        ("more: ", "dim"), f"{opened.ldg} {command} {' '.join(options) if of is None else named(of, *options)}"
+    )
 
 
 def tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

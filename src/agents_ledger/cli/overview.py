@@ -4,7 +4,7 @@ from agents_ledger.cli.door import Door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.sessions import print_sessions
 from agents_ledger.cli.shapes import answer, session_line
-from agents_ledger.cli.words import plural, quoted
+from agents_ledger.cli.words import named, plural
 from agents_ledger.errors import NotFound
 from agents_ledger.ledger import Ledger
 
@@ -38,7 +38,8 @@ def overview(opened: Door) -> None:
 def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     counts = ledger.counts()
     screen.line(("Agents Ledger", "bold"), "  ", (ledger.database.url, "dim"))
-    live = f", {counts['live']:,} live now" if counts["live"] else ""
+    alive = sum(not each.is_left_behind for each in ledger.live_turns()) if counts["live"] else 0
+    live = f", {alive:,} live now" if alive else ""
     known = [plural(counts[name], word) for name, word in (("sessions", "session"), ("turns", "turn"))]
     inside = [plural(counts[name], word) for name, word in (("messages", "message"), ("tool_calls", "tool call"))]
     screen.line(f"{known[0]}, {known[1]}{live} ({inside[0]}, {inside[1]})")
@@ -52,7 +53,7 @@ def _print(ledger: Ledger, screen: Screen, ldg: str) -> None:
     found = [line for line in newest if line.depth][:_NEWEST] or newest[:_NEWEST]
     print_sessions(screen, found)
     screen.line()
-    label = quoted(found[0].session.label)
+    label = named(found[0].session.label)
     _print_next(
         screen,
         ldg,

@@ -7,7 +7,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.options import print_more, with_limit
 from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.shapes import answer
-from agents_ledger.cli.words import clock, quoted, short
+from agents_ledger.cli.words import clock, short
 from agents_ledger.model.rows import MoveRow
 from agents_ledger.model.times import iso, now_ms, parse
 
@@ -28,7 +28,7 @@ def head(opened: Door, session: str, at: str | None) -> None:
     elif found is not None:
         Screen().line(found)
     else:
-        point = "" if moment is None else f" at {clock(moment)}"
+        point = f" at {clock(moment) if moment else at}"  # a clock shows no 0: it is an unknown time elsewhere
         click.echo(
             f"ldg: session {session!r} had no turns{point}" if at else f"ldg: {session!r} has no turns", err=True
         )
@@ -44,19 +44,22 @@ def head(opened: Door, session: str, at: str | None) -> None:
 def history(opened: Door, session: str, limit: int, cursor: int) -> None:
     """Every movement of SESSION's pointer, oldest first."""
     with opened.reading() as ledger:
-        label = ledger.session(session).label
+        leads_to, former = ledger.session(session).label, ledger.former(session)
+        label = leads_to if former is None else former.label
         found = ledger.history(session, after=cursor, limit=limit + 1)
     moves, following = found[:limit], found[limit - 1].id if len(found) > limit else None
     if opened.as_json:
         answer({"session": label, "moves": moves, "next": following})
         return
     screen = Screen()
+    if former is not None:
+        screen.line((f"{label} leads to {leads_to} now; these are its own movements", "dim"))
     if not moves:
         screen.line("There are no more." if cursor else f"{label} has not moved yet: it has no turns.")
         return
     screen.table(("SEQ", "WHEN", "WHY", "FROM", "TO"), [_row(move, screen) for move in moves], right=("SEQ",))
     if following:
-        print_more(screen, opened, "history", quoted(label), cursor=str(following))
+        print_more(screen, opened, "history", of=label, cursor=str(following))
 
 
 @click.command()
@@ -69,6 +72,7 @@ def including(opened: Door, turn: str, limit: int, cursor: str) -> None:
     with opened.reading() as ledger:
         turn_id = ledger.find(turn)
         found = ledger.including(turn_id, after=cursor, limit=limit + 1)
+        is_live = not found and ledger.get(turn_id).turn.seal_seq is None
     labels, following = found[:limit], found[limit - 1] if len(found) > limit else None
     if opened.as_json:
         answer({"turn_id": turn_id, "sessions": labels, "next": following})
@@ -80,7 +84,7 @@ def including(opened: Door, turn: str, limit: int, cursor: str) -> None:
             print_more(screen, opened, "including", short(turn_id), cursor=following)
     if not labels and not cursor:
         if not opened.as_json:
-            hint = f"`{opened.ldg} fork {short(turn_id)}` makes one"
+            hint = "it is still being written" if is_live else f"`{opened.ldg} fork {short(turn_id)}` makes one"
             click.echo(f"ldg: no session has had turn {turn_id}: {hint}", err=True)
         click.get_current_context().exit(1)
 

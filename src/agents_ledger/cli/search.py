@@ -105,9 +105,7 @@ def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later:
     for group in found.groups:
         _print_group(screen, group, is_named="session:" in text.lower())
     if found.next:
-        words = [quoted(text)]
-        first, last = ([], ["--", *words]) if text.startswith("-") else (words, [])  # else it would be an option
-        print_more(screen, opened, "search", *first, *_again(), *chosen(), cursor=found.next, last=last)
+        print_more(screen, opened, "search", *_again(), *chosen(), of=text, cursor=found.next)
 
 
 def _again() -> list[str]:

@@ -81,7 +81,7 @@ def _print_narrow(screen: Screen, found: list[SessionLine], width: int) -> None:
 def _facts(line: SessionLine, room: int) -> str:
     """What there is to say about a session, as far as there is room; how many turns it has in any case."""
     tokens = None if line.thread_tokens is None else f"{number(line.thread_tokens)} tokens"
-    status = None if line.session.status == "active" else line.session.status
+    status = None if line.session.status == "active" else _status(line)
     said = plural(line.depth or 0, "turn")
     for part in (status, "subagent" if line.session.is_subagent else None, tokens, line.model):
         if part and cell_width(f"{said} · {one_line(part)}") <= room:
@@ -105,7 +105,7 @@ def parse_cursor(text: str) -> tuple[int, str]:
 def _row(line: SessionLine, screen: Screen) -> list[Part]:
     session = line.session
     label_style = "bold" if session.status == "active" else "dim"
-    status = f"{session.status}, subagent" if session.is_subagent else session.status
+    status = f"{_status(line)}, subagent" if session.is_subagent else _status(line)
     return [
         (session.label, label_style),
         number(line.depth or 0),
@@ -114,6 +114,10 @@ def _row(line: SessionLine, screen: Screen) -> list[Part]:
         when(line.used_at, screen),
         (status, "" if session.status == "active" else "dim"),
     ]
+
+
+def _status(line: SessionLine) -> str:
+    return line.session.status if line.leads_to is None else f"{line.session.status}, leads to {line.leads_to}"
 
 
 def _captured(line: SessionLine, name: str, screen: Screen) -> str | None:

@@ -13,10 +13,10 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `stats` | `{"by": […], "lines": [{"key": {…}, sums…}…], "total": sums, "unpriced": {model: tokens}, "prices", …}` |
 | `stats tools`, `files`, `turns`, `contexts` | `{"tools": [line…]}` and so on |
 | `audit` | `{"findings": [{"rule", "turn_id", "row_id", "what", "detail", …}…], "counts": {rule: n}, "more": bool}` |
-| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next"}` |
+| `show` of a session | `{"session", "details", "captures", "aliases", "subagents", "depth", "turns", "next", …}` |
 | `show` of a turn | `{"record": record}` |
 | `replay` | events, one on a line |
-| `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…], "first"}…], "next"}` |
+| `tree` | `{"trees": [{"root_id", "nodes": […], "heads": [{"label", "turn_id"}…], "first", …}…], "next"}` |
 | `head` | `{"session", "turn_id" or null, "at"}` |
 | `history` | `{"session", "moves": […], "next": cursor or null}` |
 | `including` | `{"turn_id", "sessions": [label…], "next": cursor or null}` |
@@ -42,7 +42,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `compact --dry-run` | `{"due", "plan": {"head", "through", "message_id", "dropped": [turn…], "kept": [turn…]}}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `face` | `{"table", "rows": [row…], "next": cursor or null}`; without a table `{"tables": {name: [column…]}}` |
-| `verify` | `{"good", "turns", "open_turns", "log_entries", "sessions", "findings": [{"place", "row", "what"}…]}` |
+| `verify` | `{"good", "turns", "open_turns", "live_turns", "log_entries", "sessions", "findings": [finding…]}` |
 | `index` | `{"semantic": bool, "turns": number of turns whose meaning was added}` |
 | `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
 | `backup` | `{"target", "size_bytes"}` |
@@ -58,9 +58,11 @@ was, and how long after the event before it. A turn has its row and its `compact
 result the outcome; an end the status. With `--context --full` a turn has the whole `context`, too.
 A record is a whole turn: `{"turn", "messages", "calls", "compaction", "files", "lints", "codeblocks", "originals"}`.
 A session line is a session's row with `depth`, `thread_tokens`, `model`, `last_turn_at` and `opening` (the first words)
-of its head, the `title` and `project` that its source gives it, and `used_at` (null: unknown); `details` are all that
-its sources say about it, or null. A capture is a row of `captures` with its `digest` as hex; a problem is a row of
-`problems`; a place is
+of its head, the `title` and `project` that its source gives it, `used_at` (null: unknown), and the session that its
+label `leads_to` since a merge (else null); `details` are all that its sources say about it, or null. `show` of a label
+that leads elsewhere has the session that it was as `former`; `live` are the records of turns that have not ended, and
+`left_behind` the ids of those whose writers are gone. A capture is a row of `captures` with its `digest` as hex; a
+problem is a row of `problems`; a place is
 `{"path", "exists", "files", "size_bytes"}`. A round is `{"found", "new", "grown", "rewritten", "unchanged", "gone",
 "bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable":
 [path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and
@@ -72,6 +74,7 @@ A point is a turn to fork from: `{"turn_id", "score", "session", "origin", "proj
 "depth", "opening", "words": […], "missing": […], "stands": [{"turn_id", "turns_above", "words", "share",
 "is_summarised"}…], "snippet", "context_tokens", "is_estimated", "is_over_budget", "reasons": […]}`: `words` of the
 question stand on the way to it, `stands` says where.
+A finding of `verify` is `{"place", "row", "what"}`; of its `open_turns`, which are not sealed yet, some are live.
 Notes say what of a query was not taken as it looks, and what would be.
 A group is a session with its hits: `{"session", "title", "project", "origin", "is_subagent", "hits": […], "more"}`; a
 hit is `{"turn_id", "started_at", "model", "status", "place", "role", "tool", "snippet": {"text", "marks": [[from,
@@ -159,7 +162,13 @@ def summary(value: "Summary", duration_ms: int, *, samples: bool) -> Shape:
 def tree(value: "Tree") -> Shape:
     """A tree, its sessions by name."""
     heads = [{"label": label, "turn_id": turn_id} for label, turn_id in value.heads]
-    return {"root_id": value.root_id, "nodes": value.nodes, "heads": heads, "first": value.first}
+    return {
+        "root_id": value.root_id,
+        "nodes": value.nodes,
+        "heads": heads,
+        "first": value.first,
+        "left_behind": value.left_behind,
+    }
 
 
 def cell(value: object) -> object:

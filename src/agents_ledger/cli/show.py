@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import click
 from msgspec import Struct
@@ -15,12 +16,12 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.export import put_bytes, records
 from agents_ledger.cli.options import with_pager
 from agents_ledger.cli.screen import Screen, paged
-from agents_ledger.cli.turns import Detail, print_facts, print_turn
-from agents_ledger.cli.words import ago, at_home, number, plural, quoted, short
+from agents_ledger.cli.turns import LEFT_BEHIND, Detail, print_facts, print_turn
+from agents_ledger.cli.words import ago, at_home, named, number, plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
-from agents_ledger.model.overview import used_at
+from agents_ledger.model.overview import Live, used_at
 from agents_ledger.model.rows import AliasRow, Record, SessionRow
 
 _SOURCES = 5
@@ -66,10 +67,11 @@ def show(
         if session is None:
             _show_turn(opened, ledger, ledger.find(id), detail, pager)
         elif opened.as_json:
-            _answer_session(ledger, session, _Page.of(ledger, session, limit, cursor))
+            _answer_session(ledger, session, ledger.former(id), _Page.of(ledger, session, limit, cursor))
         else:
             page = _Page.of(ledger, session, limit, cursor)
             with paged(is_wanted=pager) as screen:
+                _print_former(screen, opened, ledger.former(id), session)
                 _print_page(screen, opened, ledger, session, page, detail)
 
 
@@ -79,13 +81,14 @@ class _Page(Struct, frozen=True):
     head: Record | None
     first: int
     last: int
+    live: list[Live]  # behind them
 
     @classmethod
     def of(cls, ledger: Ledger, session: SessionRow, limit: int, cursor: int | None) -> "_Page":
         head = None if session.thread_id is None else ledger.get(session.thread_id)
         depth = 0 if head is None else head.turn.depth
         last = depth if cursor is None else min(depth, cursor - 1)
-        return cls(head, max(1, last - limit + 1), last)
+        return cls(head, max(1, last - limit + 1), last, ledger.live_turns(session.label) if cursor is None else [])
 
     @property
     def earlier(self) -> int:
@@ -109,10 +112,14 @@ def _session(ledger: Ledger, text: str) -> SessionRow | None:
 
 def _show_turn(opened: Door, ledger: Ledger, turn_id: str, detail: Detail, pager: bool | None) -> None:
     record, mark = ledger.get(turn_id), fallen(ledger, turn_id)
+    is_left = record.turn.seal_seq is None and turn_id in _left_behind(ledger.live_turns())
     if opened.as_json:
-        shapes.answer({"record": shapes.record(record)} | ({} if mark is None else {"superseded": mark}))
+        more = ({} if mark is None else {"superseded": mark}) | ({"left_behind": True} if is_left else {})
+        shapes.answer({"record": shapes.record(record)} | more)
         return
     with paged(is_wanted=pager) as screen:
+        if is_left:
+            screen.line((f"◌ {LEFT_BEHIND}", "bold yellow"))
         if mark is not None:
             by = "" if mark.by is None else f", as {short(mark.by)}"
             screen.line((f"⊘ superseded: its sources tell it otherwise by now{by}", "dim"))
@@ -121,9 +128,10 @@ def _show_turn(opened: Door, ledger: Ledger, turn_id: str, detail: Detail, pager
         print_facts(screen, record)
 
 
-def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
+def _answer_session(ledger: Ledger, session: SessionRow, former: SessionRow | None, page: _Page) -> None:
     shapes.answer(
-        {
+        ({} if former is None else {"former": former})
+        | {
             "session": session,
             "details": details_of(ledger, session.label),
             "captures": [shapes.capture(each) for each in captures_of(ledger, session.label)],
@@ -131,6 +139,8 @@ def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
             "subagents": ledger.subagents(session.label),
             "depth": 0 if page.head is None else page.head.turn.depth,
             "turns": [shapes.record(record) for record in page.turns(ledger)],
+            "live": [shapes.record(ledger.get(each.turn_id)) for each in page.live],
+            "left_behind": _left_behind(page.live),
             "next": page.first if page.earlier else None,
         }
     )
@@ -138,25 +148,43 @@ def _answer_session(ledger: Ledger, session: SessionRow, page: _Page) -> None:
 
 def _print_page(screen: Screen, opened: Door, ledger: Ledger, session: SessionRow, page: _Page, detail: Detail) -> None:
     details = details_of(ledger, session.label)
-    _print_session(screen, session, page.head, details)
+    _print_session(screen, session, page, details)
     _print_captured(screen, session, details, captures_of(ledger, session.label))
     _print_relatives(screen, session, ledger.aliases(session.label), ledger.subagents(session.label))
     if page.earlier:
-        before = f"{opened.ldg} show {quoted(session.label)} --cursor {page.first}"
+        before = f"{opened.ldg} show {named(session.label, f'--cursor {page.first}')}"
         screen.unbroken((f"⋮ {plural(page.earlier, 'earlier turn')}: {before}", "dim"))
         screen.line()
-    for at, record in enumerate(page.turns(ledger)):
+    left = _left_behind(page.live)
+    for at, record in enumerate(chain(page.turns(ledger), (ledger.get(each.turn_id) for each in page.live))):
         if at:
             screen.line()
         print_turn(screen, record, detail, partial(changes_of, ledger))
+        if record.turn.id in left:
+            screen.line("  ", (LEFT_BEHIND, "bold yellow"))
 
 
-def _print_session(screen: Screen, session: SessionRow, head: Record | None, details: Details | None) -> None:
-    turns = 0 if head is None else head.turn.depth
+def _left_behind(live: list[Live]) -> list[str]:
+    return [each.turn_id for each in live if each.is_left_behind]
+
+
+def _print_former(screen: Screen, opened: Door, former: SessionRow | None, session: SessionRow) -> None:
+    """Where the turns of a session are whose label leads to the one that is shown."""
+    if former is not None:
+        ways = [f"history {named(former.label)}", *([f"show {short(former.thread_id)}"] if former.thread_id else [])]
+        own = " and ".join(f"`{opened.ldg} {way}`" for way in ways)
+        screen.line((f"{former.label} leads to {session.label} now, which is shown here; its own: {own}", "dim"))
+
+
+def _print_session(screen: Screen, session: SessionRow, page: _Page, details: Details | None) -> None:
+    head = page.head
+    turns = plural(0 if head is None else head.turn.depth, "turn")
+    left = len(_left_behind(page.live))
+    live = [f"{count} {what}" for count, what in ((len(page.live) - left, "live"), (left, "left behind")) if count]
     known = None if head is None else head.turn.thread_tokens
     tokens = [] if known is None else [f"{number(known)} tokens"]
     used = used_at(session, None if details is None else details.last_at or details.started_at)
-    said = [plural(turns, "turn"), *tokens, session.status, *([f"used {ago(used)}"] if used else [])]
+    said = [", ".join([turns, *live]), *tokens, session.status, *([f"used {ago(used)}"] if used else [])]
     screen.line((session.label, "bold green"))
     screen.line((" · ".join(said), "dim"))
 
@@ -193,7 +221,7 @@ def _print_relatives(screen: Screen, session: SessionRow, aliases: list[AliasRow
         status = f" ({session.task_status})" if session.task_status else ""
         screen.line((f"started by {session.parent_session_label}{task}{status}", "dim"))
     if subagents:
-        named = [row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents[:_SUBAGENTS]]
+        labels = [row.label + (f" ({row.task_status})" if row.task_status else "") for row in subagents[:_SUBAGENTS]]
         more = f" and {len(subagents) - _SUBAGENTS} more: --json names them" if len(subagents) > _SUBAGENTS else ""
-        screen.line(("subagents ", "dim"), ", ".join(named) + more)
+        screen.line(("subagents ", "dim"), ", ".join(labels) + more)
     screen.line()

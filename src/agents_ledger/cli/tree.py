@@ -22,6 +22,7 @@ _MARK_AND_ID = 11
 _TREES = 3
 _ABOVE = 5_000  # turns over the one that was asked for
 _MOST = 20_000  # turns of one tree
+_LEFT = "writer gone"
 
 
 @click.command()
@@ -62,14 +63,15 @@ def _cursor(text: str) -> str:
 
 
 def _turn(ledger: Ledger, text: str) -> str:
-    """The turn of an id or of a session; also of an alias, which `find` does not know."""
+    """The turn of an id or of a session (its head, or its first one while that is live); also of an alias."""
     try:
         found = ledger.session(text).thread_id
     except (NotFound, BadInput):
         return ledger.find(text)
-    if found is None:
+    live = ledger.live_turns(text) if found is None else []
+    if found is None and not live:
         raise NotFound(f"session {text!r} has no turns yet: there is nothing to draw")
-    return found
+    return found or live[0].turn_id
 
 
 def _print_tree(screen: Screen, opened: Door, found: Tree, through: str | None, *, whole: bool) -> None:
@@ -77,13 +79,15 @@ def _print_tree(screen: Screen, opened: Door, found: Tree, through: str | None, 
         top = found.nodes[0].parent_turn_id or ""
         above = f"⋮ {plural(found.first - 1, 'turn')} above: {opened.ldg} tree {top}"
         screen.unbroken((above, "dim"))
-    _print(screen, drawn(found, through=through, whole=whole))
+    _print(screen, drawn(found, through=through, whole=whole), found.left_behind)
+    if found.left_behind:
+        screen.line((f"{_LEFT}: the next command that writes closes the turn as failed", "dim"))
     if len(found.nodes) == _MOST:
         screen.line((f"⋮ only {_MOST:,} turns of this tree are drawn: name a turn to see what is around it", "dim"))
 
 
-def _print(screen: Screen, lines: list[Line]) -> None:
-    facts = [_facts(line) for line in lines]
+def _print(screen: Screen, lines: list[Line], left_behind: list[str]) -> None:
+    facts = [_facts(line, left_behind) for line in lines]
     widest = max((len(line.rails) for line in lines), default=0)
     room = _WORDS
     if screen.width is not None:
@@ -121,14 +125,15 @@ def _row(line: Line, facts: list[Part], width: int) -> list[Part]:
     ]
 
 
-def _facts(line: Line) -> list[Part]:
+def _facts(line: Line, left_behind: list[str]) -> list[Part]:
     node = line.node
     if node is None:
         return []
     calls = plural(node.tool_call_count, "call") if node.tool_call_count else ""
     usual = " · ".join(part for part in (node.model or "", calls) if part)
     parts: list[Part] = [(f"  {usual}", "dim")] if usual else []
-    special = {"failed": "failed", "pending": "live", "streaming": "live"}.get(node.status)
+    live = _LEFT if node.id in left_behind else "live"
+    special = {"failed": "failed", "pending": live, "streaming": live}.get(node.status)
     if special or node.turn_type == "compaction":
         parts.append((f"  {special or 'compaction'}", "red" if special == "failed" else "magenta"))
     return parts

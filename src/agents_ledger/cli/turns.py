@@ -28,6 +28,9 @@ MARKS = {
 }
 
 
+LEFT_BEHIND = "its writer is gone: the next command that writes closes it as failed"
+
+
 class Detail(Struct, frozen=True):
     """How much of a turn is shown."""
 
@@ -127,7 +130,7 @@ def _print_piece(screen: Screen, row: MessageRow, piece: Piece, detail: Detail) 
 def print_facts(screen: Screen, record: Record) -> None:
     """What else is known about a turn: its place, its settings, its seal."""
     turn = record.turn
-    seal = "not sealed yet: it is still being written"
+    seal = "not sealed yet: it has not ended"
     if turn.seal_seq == OPEN:
         seal = "open: its source may go on; it is sealed when another turn follows"
     elif turn.turn_hash is not None:

@@ -27,6 +27,7 @@ def verify(opened: Door, limit: int) -> None:
                 "good": report.is_good,
                 "turns": report.turns,
                 "open_turns": report.open_turns,
+                "live_turns": report.live_turns,
                 "log_entries": report.log_entries,
                 "sessions": report.sessions,
                 "findings": report.findings,
@@ -65,6 +66,12 @@ def _print(screen: Screen, report: Report, limit: int) -> None:
 
 
 def _say_open(screen: Screen, report: Report) -> None:
-    if report.open_turns:
-        turns = "1 turn is" if report.open_turns == 1 else f"{report.open_turns:,} turns are"
-        screen.line(f"{turns} not sealed yet and could not be checked: a source may go on there")
+    going_on = report.open_turns - report.live_turns
+    if going_on > 0:
+        screen.line(f"{_are(going_on)} not sealed yet and could not be checked: a source may go on there")
+    if report.live_turns:
+        screen.line(f"{_are(report.live_turns)} live and could not be checked: a turn is sealed when it ends")
+
+
+def _are(turns: int) -> str:
+    return "1 turn is" if turns == 1 else f"{turns:,} turns are"

@@ -28,6 +28,11 @@ def quoted(label: str) -> str:
     return shlex.quote(label)
 
 
+def named(label: str, *options: str) -> str:
+    """A label behind its command, with options: one that looks like an option itself stands last, behind `--`."""
+    return " ".join([*options, "--", quoted(label)] if label.startswith("-") else [quoted(label), *options])
+
+
 def at_home(path: str) -> str:
     """A path as people write it: `~` for the home folder."""
     home = config.home_folder()

@@ -10,6 +10,7 @@ from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import seal, seal_open
 from agents_ledger.model.rows import Record, TurnRow
+from agents_ledger.model.texts import turn_name
 from agents_ledger.store import Row, Tx
 
 
@@ -32,6 +33,8 @@ def append(
 
 def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
     """Adds a finished turn to the tree without moving any session."""
+    if parent_id is not None:
+        turn_name(parent_id)
     if not is_known(tx, given, parent_id):
         insert_sealed(tx, env, given, parent_id)
     return given.record.turn.id

@@ -9,6 +9,7 @@ from agents_ledger.ledger.build import Place, close, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.records import complete, read_record, spoken
 from agents_ledger.model.entries import Usage
+from agents_ledger.model.overview import Live
 from agents_ledger.model.rows import LeaseRow, OriginalRow, Record, TurnRow
 from agents_ledger.model.texts import readable
 from agents_ledger.store import Tx
@@ -65,6 +66,13 @@ def recover(tx: Tx, env: Env) -> list[str]:
         why = f"interrupted: its writer (process {held.writer.split('|')[1]}) is gone"
         finish(tx, env, held, "failed", why, Usage(), reason="recover")
     return [held.turn_id for held in dead]
+
+
+def live_turns(tx: Tx, env: Env, label: str | None = None) -> list[Live]:
+    """The turns that have not ended, of a session or of all; a dead writer's are still among them."""
+    now = env.now()
+    held = [row for row in _leases(tx) if label is None or row.session_label == label]
+    return [Live(row.turn_id, row.session_label, lease.is_dead(row, now)) for row in held]
 
 
 def _leases(tx: Tx) -> list[LeaseRow]:

@@ -4,7 +4,7 @@ from agents_ledger.errors import BadInput, NotAllowed, TurnIsLive
 from agents_ledger.ledger import threads
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.rows import CompactionRow
-from agents_ledger.model.texts import read_json
+from agents_ledger.model.texts import integer, read_json
 from agents_ledger.store import Tx
 
 
@@ -48,7 +48,7 @@ def newest(tx: Tx, turn_id: str) -> CompactionRow | None:
 def keep_last(tx: Tx, head: str, keep: int) -> tuple[str, str | None]:
     """The cut that keeps the last `keep` turns: (summarised through, first kept)."""
     depth = read_turn(tx, head).depth
-    if not 0 <= keep < depth:
+    if not 0 <= (integer(keep, "keep") or 0) < depth:
         raise BadInput(f"the session has {depth} turns: keep 0 to {depth - 1} of them, not {keep}")
     through = threads.ancestor_at(tx, head, depth - keep)
     first = threads.ancestor_at(tx, head, depth - keep + 1) if keep else None

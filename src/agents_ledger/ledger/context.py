@@ -1,8 +1,9 @@
 """What an agent would see at a turn: system prompt, summary, kept turns, query. Nothing of other branches."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
+from math import inf
 from typing import Any
 
 from msgspec import Struct
@@ -91,14 +92,21 @@ def as_text(context: Context) -> str:
 
 
 def in_order(messages: list[MessageRow], calls: list[CallRow]) -> list[MessageRow | CallRow]:
-    """Messages with their tool calls behind them; a call without a message by its time. Calls keep their order."""
+    """Messages with their tool calls behind them; a call without a message by its time. Calls keep their order.
+
+    A live turn's call has no message if nothing was answered before it: an answer of the same moment follows it.
+    """
     places = {row.id: at for at, row in enumerate(messages)}
     earliest = list(accumulate(reversed([row.created_at for row in messages]), min))[::-1]  # from each message on
+    spoken_at = (row.created_at if row.role == "assistant" else -inf for row in messages)
+    answers = list(accumulate(spoken_at, max))  # up to each message
     behind: list[list[CallRow]] = [[] for _ in range(len(messages) + 1)]
     at = -1
     for call in calls:
-        loose = call.message_id is None
-        own = bisect_right(earliest, call.started_at) - 1 if loose else places.get(call.message_id or "", -1)
+        if call.message_id is None:
+            own = min(bisect_right(earliest, call.started_at), bisect_left(answers, call.started_at)) - 1
+        else:
+            own = places.get(call.message_id, -1)
         at = max(at, own)
         behind[at + 1].append(call)
     steps: list[MessageRow | CallRow] = list(behind[0])

@@ -258,7 +258,8 @@ class Ledger:
     ) -> "list[overview.SessionLine]":
         """Sessions, the last used first; `after` is the (updated_at, label) of the last one seen.
 
-        Times are those of the last use, the turn status is that of the head; a model is one that any of its turns used.
+        Times are those of the last use, the turn status is that of the head or of a live turn; a model is one that any
+        of its turns used.
         """
         at, label = after or (ALL, "")
         if filters.until is not None and filters.until <= at:
@@ -270,8 +271,8 @@ class Ledger:
         lines: list[overview.SessionLine] = []
         for row in found:
             session = rows.SessionRow(*row[:width])
-            known = [openings.get(session.thread_id or ""), overview.used_at(session, row[-1])]
-            lines.append(overview.SessionLine(session, *row[width:-1], *known))
+            known = [openings.get(session.thread_id or ""), overview.used_at(session, row[-2]), row[-1]]
+            lines.append(overview.SessionLine(session, *row[width:-2], *known))
         return lines
 
     def origins(self) -> dict[str, int]:
@@ -284,6 +285,11 @@ class Ledger:
         with self.database.read() as tx:
             return sessions.require(tx, label)
 
+    def former(self, label: str) -> "rows.SessionRow | None":
+        """The session that a label meant before it led to another one, by a merge."""
+        with self.database.read() as tx:
+            return sessions.former(tx, texts.label(label, "session label"))
+
     def head(self, session: str, *, at: int | None = None, seq: int | None = None) -> str | None:
         """The turn a session points at: now, at a time (as claimed by the clock), or after a commit (exact)."""
         with self.database.read() as tx:
@@ -291,15 +297,18 @@ class Ledger:
             if at is None and seq is None:
                 return found.thread_id
             if seq is not None:
-                move = tx.first("head_at_seq", label=found.label, seq=seq)
+                move = tx.first("head_at_seq", label=found.label, seq=texts.integer(seq, "seq"))
             else:
-                move = tx.first("head_at_time", label=found.label, at=at)
+                move = tx.first("head_at_time", label=found.label, at=texts.integer(at, "at"))
             return None if move is None else str(move[2])
 
     def history(self, session: str, *, after: int = 0, limit: int = ALL) -> "list[rows.MoveRow]":
-        """Every movement of a session's pointer, oldest first; a page: those after a number."""
+        """Every movement of a session's pointer, oldest first; a page: those after a number.
+
+        A label that leads to another session since a merge has its own.
+        """
         with self.database.read() as tx:
-            label = sessions.require(tx, session).label
+            label = (sessions.former(tx, texts.label(session, "session label")) or sessions.require(tx, session)).label
             return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
 
     def aliases(self, session: str) -> "list[rows.AliasRow]":
@@ -318,6 +327,12 @@ class Ledger:
         """A turn's id from an id, its end or beginning, or a session's label."""
         with self.database.read() as tx:
             return threads.find(tx, text)
+
+    def live_turns(self, session: str | None = None) -> "list[overview.Live]":
+        """The turns that are being written, of a session or of all, and those that dead writers left behind."""
+        with self.database.read() as tx:
+            label = None if session is None else sessions.require(tx, session).label
+            return closing.live_turns(tx, self.env, label)
 
     def get(self, turn_id: str) -> "rows.Record":
         """One whole turn."""
@@ -343,7 +358,7 @@ class Ledger:
     def children(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns that follow a turn directly."""
         with self.database.read() as tx:
-            return [rows.TurnRow(*row) for row in tx.rows("children", id=turn_id)]
+            return [rows.TurnRow(*row) for row in tx.rows("children", id=texts.turn_name(turn_id))]
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
@@ -354,7 +369,10 @@ class Ledger:
                 overview.Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)
             ]
             heads = [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=turn.root_id)]
-            return overview.Tree(turn.root_id, nodes, heads, first)
+            is_live = any(node.status in ("pending", "streaming") for node in nodes)
+            left = [each.turn_id for each in closing.live_turns(tx, self.env) if each.is_left_behind] if is_live else []
+            own = {node.id for node in nodes}.intersection(left)
+            return overview.Tree(turn.root_id, nodes, heads, first, sorted(own))
 
     def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""
@@ -380,6 +398,8 @@ class Ledger:
     def tools_outside(self, turn_id: str | None = None) -> "list[rows.CallRow]":
         """The calls of tools that their turn did not have, by its own toolset snapshot."""
         with self.database.read() as tx:
+            if turn_id is not None:
+                texts.turn_name(turn_id)
             found = [
                 row[0] for row in tx.rows("tools_outside", turn_id=turn_id) if row[2] not in texts.read_json(row[5])
             ]

@@ -2,13 +2,14 @@
 
 from msgspec.structs import replace
 
-from agents_ledger.errors import BadInput, HeadMoved, NotAllowed, TurnIsLive
+from agents_ledger.errors import BadInput, HeadMoved, LedgerError, NotAllowed, TurnIsLive
 from agents_ledger.ledger import log, sealing, sessions, threads
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.head import Head
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.hashes import move_facts
 from agents_ledger.model.rows import MoveRow, SessionRow
+from agents_ledger.model.texts import integer
 from agents_ledger.store import Tx
 
 
@@ -51,10 +52,12 @@ def rewind(tx: Tx, env: Env, label: str, turn_id: str | None, turns: int | None,
         raise HeadMoved(session.label, expect, head, None)
     if head is None:
         raise NotAllowed(f"session {session.label!r} has no turns yet: there is nothing to rewind")
-    target = turn_id or _back(tx, session.label, head, 1 if turns is None else turns)
+    target = turn_id or _back(tx, session.label, head, turns)
     if target == head:
         raise BadInput(f"turn {target} is the head already: name an earlier turn")
     if not threads.is_ancestor(tx, read_turn(tx, target).id, head):
+        if read_turn(tx, target).seal_seq is None:
+            raise TurnIsLive(f"turn {target} is still being written: name an earlier turn than the head {head}")
         raise BadInput(
             f"turn {target} is not an ancestor of {session.label!r}'s head: rewind goes back only; "
             f"use `ldg fork {target}` to continue there"
@@ -68,7 +71,7 @@ def forward(tx: Tx, env: Env, label: str, turn_id: str | None) -> MoveRow:
     head = session.thread_id
     left = None if head is None else tx.value("left_last", id=head, label=session.label)
     if head is None or left is None:
-        raise NotAllowed(f"session {session.label!r} was not rewound: there is nothing ahead of it")
+        raise _nothing_ahead(tx, session.label, head, turn_id)
     target = turn_id or str(left)
     if target == head or not threads.is_ancestor(tx, head, target):
         raise BadInput(f"turn {target} does not lie ahead of the head {head}: `ldg forward` goes nowhere else")
@@ -82,10 +85,27 @@ def _moved(tx: Tx, env: Env, label: str, head: str, target: str, reason: str) ->
     return MoveRow(move(tx, label, head, target, reason, at), label, target, at, head, reason)
 
 
-def _back(tx: Tx, label: str, head: str, turns: int) -> str:
-    depth = read_turn(tx, head).depth
-    if not 1 <= turns < depth:
-        raise BadInput(f"session {label!r} has {depth} turns: it can go back by 1 to {depth - 1}, not {turns}")
-    found = threads.ancestor_at(tx, head, depth - turns)
+def _nothing_ahead(tx: Tx, label: str, head: str | None, turn_id: str | None) -> LedgerError:
+    """Why a session can't go forward: it never went back, or it went on another way since."""
+    rewound = None if head is None else tx.value("rewound_from", label=label)
+    if head is None or rewound is None:
+        return NotAllowed(f"session {label!r} was not rewound: there is nothing ahead of it")
+    old = turn_id or str(rewound)
+    if threads.is_ancestor(tx, old, head):
+        return NotAllowed(f"session {label!r} has nothing ahead of it: turn {old} is in its thread")
+    if label not in threads.including(tx, old):
+        return BadInput(f"turn {old} was never in session {label!r}: see `ldg history`")
+    return NotAllowed(
+        f"session {label!r} went on another way since it was rewound: `ldg fork {old}` continues the old one"
+    )
+
+
+def _back(tx: Tx, label: str, head: str, turns: int | None) -> str:
+    depth, back = read_turn(tx, head).depth, 1 if turns is None else integer(turns, "turns") or 0
+    if depth == 1:
+        raise BadInput(f"session {label!r} is at its first turn: there is nothing before it to go back to")
+    if not 1 <= back < depth:
+        raise BadInput(f"session {label!r} has {depth} turns: it can go back by 1 to {depth - 1}, not {back}")
+    found = threads.ancestor_at(tx, head, depth - back)
     assert found is not None, "every depth up to the head's has a turn"  # noqa: S101
     return found

@@ -22,6 +22,7 @@ from agents_ledger.model.rows import (
     TurnRow,
     UsageRow,
 )
+from agents_ledger.model.texts import turn_name
 from agents_ledger.store import Tx
 
 _LONGEST_HINT = 60
@@ -31,7 +32,7 @@ T = TypeVar("T", bound=Struct)
 
 def read_turn(tx: Tx, turn_id: str) -> TurnRow:
     """The row of one turn."""
-    row = tx.first("turn_by_id", id=turn_id)
+    row = tx.first("turn_by_id", id=turn_name(turn_id))
     if row is None:
         raise NotFound(f"no turn {turn_id[:_LONGEST_HINT]!r}: `ldg tree` shows the turns that there are")
     return TurnRow(*row)

@@ -39,6 +39,13 @@ def resolve(tx: Tx, label: str) -> SessionRow | None:
     return None if own is None else SessionRow(*own)
 
 
+def former(tx: Tx, label: str) -> SessionRow | None:
+    """The session that a label meant before it led to another one."""
+    found = resolve(tx, label)
+    own = None if found is None or found.label == label else tx.first("session_by_label", label=label)
+    return None if own is None else SessionRow(*own)
+
+
 def require(tx: Tx, label: str) -> SessionRow:
     """The session of a label, else of an agent's own id; an error that helps if there is none."""
     found = resolve(tx, checked(label, "session label")) or by_native(tx, label)
@@ -151,12 +158,13 @@ def fixed_facts(row: SessionRow) -> dict[str, Any]:
 
 def set_status(tx: Tx, env: Env, label: str, status: str) -> SessionRow:
     """Archives, deletes (hides) or restores a session; its turns stay."""
-    session = tx.first("session_by_label", label=label)
+    session = tx.first("session_by_label", label=checked(label, "session label"))
     if session is None:
         session = _row(tx, require(tx, label).label)
     now, name = env.now(), session[0]
     if status == "active" and tx.first("alias_by_name", alias=name) is not None:
-        raise LabelTaken(f"{name!r} leads to another session now: `ldg fork {session[1]}` continues its own turns")
+        own = "it has no turns of its own" if session[1] is None else f"`ldg fork {session[1]}` continues its own turns"
+        raise LabelTaken(f"{name!r} leads to another session now: {own}")
     if session[-1] != status:
         tx.run("set_status", label=name, status=status, at=now)
         log.record(tx, "status", name, now, body={"status": status})

@@ -87,24 +87,29 @@ class Teller:
         yield from self._of_turn(told, is_kept=False)
 
     def _of_turn(self, told: ContextTurn, *, is_kept: bool) -> Iterator[Entry]:
-        calls: dict[str | None, list[CallRow]] = {}
+        calls: dict[str, list[CallRow]] = {row.id: [] for row in told.messages}
         for call in told.calls:
-            calls.setdefault(call.message_id, []).append(call)
-        for row in told.messages:
-            own = calls.pop(row.id, [])
-            held = self._held(row.evidence) if _needs_evidence(row) else []
-            is_unsent = any(each.is_unsent for each in held) or context.is_left_out(row)
-            if is_unsent and not self._is_whole:
-                continue
-            blocks = tuple(_blocks(row, own, held))
-            if blocks:
-                yield _entry(row, blocks, told, is_kept=is_kept)
-            for call in own:
-                yield self._result(call, row, is_kept=is_kept)
-        for call in [call for rest in calls.values() for call in rest]:  # calls without a message of their own
-            facts: dict[str, Any] = {"turn_id": told.turn_id, "at": call.started_at, "is_kept": is_kept}
-            yield Entry(role="assistant", blocks=(_call(call),), **facts)
-            yield Entry(role="tool", blocks=(_result(call, []),), **facts)
+            if call.message_id in calls:
+                calls[call.message_id].append(call)
+        for step in context.in_order(told.messages, told.calls):
+            if isinstance(step, MessageRow):
+                yield from self._message(step, calls[step.id], told, is_kept=is_kept)
+            elif step.message_id not in calls:
+                facts: dict[str, Any] = {"turn_id": told.turn_id, "at": step.started_at, "is_kept": is_kept}
+                yield Entry(role="assistant", blocks=(_call(step),), **facts)
+                yield Entry(role="tool", blocks=(_result(step, []),), **facts)
+
+    def _message(self, row: MessageRow, calls: list[CallRow], told: ContextTurn, *, is_kept: bool) -> Iterator[Entry]:
+        """A message with its calls, and what came of them; nothing, if the agent does not tell its model of it."""
+        held = self._held(row.evidence) if _needs_evidence(row) else []
+        is_unsent = any(each.is_unsent for each in held) or context.is_left_out(row)
+        if is_unsent and not self._is_whole:
+            return
+        blocks = tuple(_blocks(row, calls, held))
+        if blocks:
+            yield _entry(row, blocks, told, is_kept=is_kept)
+        for call in calls:
+            yield self._result(call, row, is_kept=is_kept)
 
     def _result(self, call: CallRow, row: MessageRow, *, is_kept: bool) -> Entry:
         has_blocks = call.result_json is not None and call.result_json.startswith("[")

@@ -9,6 +9,7 @@ from agents_ledger.ledger import sessions
 from agents_ledger.ledger.records import no_cursor, read_turn
 from agents_ledger.model.ids import LENGTH, is_ulid
 from agents_ledger.model.rows import TurnRow
+from agents_ledger.model.texts import turn_name
 from agents_ledger.store import ALL, Tx
 
 _SHORTEST = 4
@@ -16,7 +17,7 @@ _SHORTEST = 4
 
 def ancestry(tx: Tx, turn_id: str) -> list[str]:
     """The ids from the root to a turn, itself included."""
-    found = tx.value("ancestry", id=turn_id)
+    found = tx.value("ancestry", id=turn_name(turn_id))
     if found is None:
         raise NotFound(f"no turn {turn_id!r}: `ldg tree` shows the turns that there are")
     return msgspec.json.decode(found, type=list[str])
@@ -59,7 +60,7 @@ def find(tx: Tx, text: str) -> str:
 
     Else by the id that an agent gave: to a session, to a turn, or to a message or a call in it.
     """
-    if is_ulid(text.upper()) and tx.first("turn_by_id", id=text.upper()):
+    if is_ulid(turn_name(text).upper()) and tx.first("turn_by_id", id=text.upper()):
         return text.upper()
     if tx.first("turn_by_id", id=text):
         return text
@@ -76,8 +77,18 @@ def find(tx: Tx, text: str) -> str:
                 raise BadInput(f"{text!r} fits several turns ({found[0][0]}, {found[1][0]} …): give more of it")
     native = _by_native(tx, text)
     if native is None:
-        raise NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+        raise _not_found(tx, text)
     return native
+
+
+def _not_found(tx: Tx, text: str) -> NotFound:
+    session = sessions.resolve(tx, text) or sessions.by_native(tx, text)
+    if session is None:
+        return NotFound(f"no turn or session {text!r}: `ldg sessions` and `ldg tree` show what there is")
+    live = tx.first("live_of", label=session.label)
+    if live is not None:
+        return NotFound(f"session {text!r} has no finished turn yet: `ldg show {live[0]}` shows its first one so far")
+    return NotFound(f"session {text!r} has no turns yet: append one first, or name another session")
 
 
 def _by_native(tx: Tx, native_id: str) -> str | None:

@@ -40,6 +40,7 @@ class Report(Struct, frozen=True):
     sessions: int
     findings: list[Finding]
     open_turns: int = 0  # whose source may go on, or that are being written: they have no hash yet
+    live_turns: int = 0  # of them: that are being written
 
     @property
     def is_good(self) -> bool:
@@ -77,7 +78,7 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
             tally.take(Finding("storage", "", text))
         with database.read() as tx:
             tally.sessions = len(tx.rows("all_sessions"))
-            tally.open_turns = int(tx.value("open_turn_count"))
+            tally.open_turns, tally.live_turns = int(tx.value("open_turn_count")), len(tx.rows("all_leases"))
             steps = chain(
                 _check_log(tx), _check_turns(tx), _check_structure(tx), _check_sessions(tx), _check_evidence(tx)
             )
@@ -88,14 +89,14 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
         tally.take(Finding("storage", "", str(damage)))
     except _UNREADABLE as damage:
         tally.take(Finding("storage", "", f"the check stopped at a value of a wrong kind ({damage!r})"))
-    return Report(tally.turns, tally.entries, tally.sessions, tally.findings, tally.open_turns)
+    return Report(tally.turns, tally.entries, tally.sessions, tally.findings, tally.open_turns, tally.live_turns)
 
 
 class _Tally:
     """What has been seen so far."""
 
     def __init__(self, limit: int, progress: Callable[[int], None] | None) -> None:
-        self.turns = self.entries = self.sessions = self.open_turns = 0
+        self.turns = self.entries = self.sessions = self.open_turns = self.live_turns = 0
         self.findings: list[Finding] = []
         self._limit = limit
         self._progress = progress

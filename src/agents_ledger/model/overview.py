@@ -17,6 +17,7 @@ class SessionLine(Struct, frozen=True):
     project: str | None = None
     opening: str | None = None
     used_at: int | None = None  # None: unknown
+    leads_to: str | None = None  # the session that its label means now, after a merge
 
 
 def used_at(session: SessionRow, told_at: int | None) -> int | None:
@@ -25,6 +26,14 @@ def used_at(session: SessionRow, told_at: int | None) -> int | None:
     (Its row must have a time, and has that of a file: of whichever named it first.)
     """
     return session.updated_at if session.thread_id is not None or session.origin is None else told_at
+
+
+class Live(Struct, frozen=True):
+    """A turn that is being written, or that its writer left behind."""
+
+    turn_id: str
+    session_label: str
+    is_left_behind: bool  # its writer is gone: whoever opens the ledger for writing next closes it as failed
 
 
 class Node(Struct, frozen=True):
@@ -43,9 +52,13 @@ class Node(Struct, frozen=True):
 
 
 class Tree(Struct, frozen=True):
-    """The turns of a tree from a depth on, parents first, and (label, head) of the sessions in it."""
+    """The turns of a tree from a depth on, parents first, and (label, head) of the sessions in it.
+
+    `left_behind` are the live turns whose writers are gone.
+    """
 
     root_id: str
     nodes: list[Node]
     heads: list[tuple[str, str]]
     first: int = 1
+    left_behind: list[str] = []

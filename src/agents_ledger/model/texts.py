@@ -56,6 +56,15 @@ def label(text: str, what: str = "label") -> str:
     return text
 
 
+def turn_name(turn_id: str) -> str:
+    """A turn's id, as far as it is a text."""
+    if turn_id is None:
+        raise BadInput("a turn's id is expected, not None: a session without turns has no head")
+    if not isinstance(turn_id, str):
+        raise BadInput(f"a turn's id must be text, not {type(turn_id).__name__}: pass it as the ledger gave it")
+    return turn_id
+
+
 def integer(value: int | None, what: str) -> int | None:
     """A whole number that fits the 64 bits of a column."""
     if value is None:

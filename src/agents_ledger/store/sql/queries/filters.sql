@@ -3,6 +3,10 @@
 -- time ranges are always bound, so that they can be a range of an index.
 
 -- fragment: session_filters
+{about_session}
+AND (CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status)
+
+-- fragment: about_session
 (CAST(:f_origin AS TEXT) IS NULL OR lower(s.origin) LIKE :f_origin ESCAPE '!')
 AND (CAST(:f_channel AS TEXT) IS NULL OR lower(d.channel) LIKE :f_channel ESCAPE '!'
     OR (d.channel IS NULL AND ':' || lower(coalesce(s.routing_key, d.routing_key)) || ':' LIKE :f_channel_part ESCAPE '!'))
@@ -11,9 +15,13 @@ AND (CAST(:f_project AS TEXT) IS NULL
     OR replace(lower(coalesce(d.project, t.workspace_path)), '\', '/') || '/' LIKE :f_project_end ESCAPE '!')
 AND (CAST(:f_subagents AS INTEGER) IS NULL OR coalesce(s.is_subagent, 0) = :f_subagents)
 AND (CAST(:f_session_status AS TEXT) IS NULL OR s.status = :f_session_status)
-AND (CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status)
 AND (CAST(:f_persona AS TEXT) IS NULL
     OR lower(coalesce(t.persona_id, d.persona, s.persona_id)) LIKE :f_persona ESCAPE '!')
+
+-- fragment: status_in_session
+-- The status of a session's head `t`, or of a turn that is being written there.
+(CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status OR EXISTS (SELECT 1 FROM leases l
+    JOIN turns v ON v.id = l.turn_id WHERE l.session_label = s.label AND v.status = :f_turn_status))
 
 -- fragment: filters
 {session_filters}

@@ -63,6 +63,12 @@ INSERT INTO log (seq, kind, ref, at, body, leaf) VALUES (:seq, :kind, :ref, :at,
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
 FROM session_history WHERE session_label = :label AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: rewound_from
+-- How far a session had come when it was last rewound, be it in several steps.
+SELECT thread_id FROM session_history WHERE session_label = :label AND reason NOT IN ('rewind', 'replay')
+    AND id < (SELECT max(id) FROM session_history WHERE session_label = :label AND reason = 'rewind')
+ORDER BY id DESC LIMIT 1;
+
 -- name: last_move_reason
 SELECT reason FROM session_history WHERE session_label = :label ORDER BY id DESC LIMIT 1;
 
@@ -81,9 +87,10 @@ WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND
 -- name: session_list
 -- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.
 SELECT s.*, t.depth, t.thread_tokens, t.model, t.completed_at AS last_turn_at, d.title, d.project,
-    coalesce(d.last_at, d.started_at) AS told_at
+    coalesce(d.last_at, d.started_at) AS told_at, a.session_label AS leads_to
 FROM sessions s LEFT JOIN turns t ON t.id = s.thread_id LEFT JOIN session_details d ON d.session_label = s.label
-WHERE {session_filters} AND {session_used_model} AND s.updated_at >= :f_since
+    LEFT JOIN session_aliases a ON a.alias = s.label AND s.status <> 'active'
+WHERE {about_session} AND {status_in_session} AND {session_used_model} AND s.updated_at >= :f_since
     AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.label > :after_label)
 ORDER BY s.updated_at DESC, s.label LIMIT :limit;
 
@@ -132,6 +139,10 @@ SELECT * FROM leases ORDER BY turn_id;
 
 -- name: lease_of
 SELECT * FROM leases WHERE turn_id = :turn_id;
+
+-- name: live_of
+-- The live turns of a session.
+SELECT * FROM leases WHERE session_label = :label ORDER BY turn_id;
 
 -- name: live_after
 -- The live turns that will move a session from its head when they end.
