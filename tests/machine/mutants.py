@@ -88,6 +88,12 @@ MUTANTS = [
         "threads.path(tx, turn.id, first - 1, at - 1)",
     ),
     Mutant(
+        "what an earlier compaction kept can't be kept again",
+        "ledger/context.py",
+        "        found = _told(_kept(tx, turn, compaction, turn.compaction_depth)) + found\n",
+        "        pass\n",
+    ),
+    Mutant(
         "a compaction overtakes a turn that is being written",
         "ledger/compact.py",
         "    if live is not None:\n",

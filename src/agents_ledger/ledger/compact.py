@@ -45,17 +45,6 @@ def newest(tx: Tx, turn_id: str) -> CompactionRow | None:
     return CompactionRow(*row)
 
 
-def keep_last(tx: Tx, head: str, keep: int) -> tuple[str, str | None]:
-    """The cut that keeps the last `keep` turns: (summarised through, first kept)."""
-    depth = read_turn(tx, head).depth
-    if not 0 <= keep < depth:
-        raise BadInput(f"the session has {depth} turns: keep 0 to {depth - 1} of them, not {keep}")
-    through = threads.ancestor_at(tx, head, depth - keep)
-    first = threads.ancestor_at(tx, head, depth - keep + 1) if keep else None
-    assert through is not None, "every depth up to the head's has a turn"  # noqa: S101
-    return through, first
-
-
 def kept_ids(row: CompactionRow) -> list[str] | None:
     """The kept turns that were picked one by one, if they were."""
     return None if row.kept_json is None else list(read_json(row.kept_json))
