@@ -156,6 +156,31 @@ class LedgerMachine(RuleBasedStateMachine):
         self._moved(label, turn_id, "advance")
         self._after()
 
+    @rule(pick=picks, other=picks, fails=st.booleans())
+    def delegate(self, pick: int, other: int, fails: bool) -> None:
+        """A finished turn whose call names its subagent: a session that is made then, or that was nobody's before."""
+        label, sub = LABELS[pick % len(LABELS)], NAMES[other % len(NAMES)]
+        call = Call("Task", spawned=sub, status="failed" if fails else "completed")
+        turn = Turn(messages=(Message("user", "do it"),), calls=(call,))
+        if self._refused_by_status(label, lambda: self.ledger.append(label, turn)):
+            return
+        name, known = self.model.resolve(label) or label, self.model.sessions.get(sub)
+        if known is None and sub in self.model.aliases:
+            refused(LabelTaken, lambda: self.ledger.append(label, turn))
+        elif (known is not None and known.parent is not None) or self.model.is_above(sub, name):
+            refused(BadInput, lambda: self.ledger.append(label, turn))
+        else:
+            refused(BadInput, lambda: self.ledger.branch(self._head(label), turn))
+            before, turn_id = self._head(label), self.ledger.append(label, turn)
+            self._know(turn_id, before, turn)
+            self._session(label)
+            self._moved(label, turn_id, "advance")
+            child = self.model.sessions.setdefault(sub, ModelSession())
+            child.parent, child.parent_call = name, self.ledger.get(turn_id).calls[0].id
+            child.task_status = "failed" if fails else "completed"
+            self.model.seq += 2
+        self._after()
+
     # the rules: moving pointers
 
     @precondition(lambda self: self.model.turns)

@@ -94,6 +94,18 @@ MUTANTS = [
         "        pass\n",
     ),
     Mutant(
+        "a finished call names a subagent that does not know of it",
+        "ledger/append.py",
+        "    for call in _spawning(given):\n",
+        "    for call in _spawning(given)[1:]:\n",
+    ),
+    Mutant(
+        "two sessions are each other's subagents",
+        "ledger/sessions.py",
+        " or _is_above(tx, label, spawn.parent_session_label):\n",
+        " or label == spawn.parent_session_label:\n",
+    ),
+    Mutant(
         "a compaction overtakes a turn that is being written",
         "ledger/compact.py",
         "    if live is not None:\n",

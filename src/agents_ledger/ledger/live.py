@@ -209,8 +209,7 @@ class LiveTurn:
     def spawn(self, call_id: str, label: str, task: str | None) -> str:
         """A subagent's session, linked with the call that starts it, both ways."""
         with self._lock:
-            link = Spawn(self.session, self.id, call_id, task)
-            return self._write(lambda tx, _: self._spawn(tx, label, link))
+            return self._write(lambda tx, _: self._spawn(tx, label, call_id, task))
 
     # inside a transaction
 
@@ -308,8 +307,13 @@ class LiveTurn:
             outcome = "completed" if status == "completed" else "failed"
             sessions.set_task_status(tx, self._env, changed[0], outcome)
 
-    def _spawn(self, tx: Tx, label: str, link: Spawn) -> str:
-        return sessions.create(tx, self._env, label, sessions.Origin(spawn=link)).label
+    def _spawn(self, tx: Tx, label: str, call_id: str, task: str | None) -> str:
+        builder = Builder(self.id, self._place.root_id, self._env)
+        view = builder.text(call_id, "task_description", task)  # a session has no bytes beside it, the call has
+        link = Spawn(self.session, self.id, call_id, view)
+        made = sessions.create(tx, self._env, label, sessions.Origin(spawn=link))
+        self._insert(tx, builder)
+        return made.label
 
     def _flush_draft(self, tx: Tx) -> None:
         if self._draft is not None and self._draft.is_changed:

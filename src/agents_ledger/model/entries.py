@@ -114,7 +114,7 @@ class Call(Struct, frozen=True):
     completed_at: int | None = None
     id: str | None = None
     native_id: str | None = None
-    spawned: str | None = None  # the label of the session that it started, where the call's own source says so
+    spawned: str | None = None  # the label of the session that it started: linked with it, made if there is none
     evidence: str | None = None
 
 
