@@ -132,7 +132,7 @@ class Ledger:
             provider=provider,
             role=role,
             toolset=toolset,
-            tools=None if tools is None else tuple(tools),
+            tools=texts.names(tools),
             permissions_granted=permissions,
             source_event_id=source_event_id,
             workspace_path=workspace,
@@ -346,6 +346,7 @@ class Ledger:
     def children(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns that follow a turn directly."""
         with self.database.read() as tx:
+            records.read_turn(tx, turn_id)
             return [rows.TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":

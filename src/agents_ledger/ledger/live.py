@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import msgspec
 
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
-from agents_ledger.ledger import append, closing, lease, sessions
+from agents_ledger.ledger import append, closing, given, lease, sessions
 from agents_ledger.ledger.build import Builder, Place, settle
 from agents_ledger.ledger.draft import Draft
 from agents_ledger.ledger.head import HEAD, Head
@@ -127,14 +127,14 @@ class LiveTurn:
     ) -> "LiveCall":
         """Records a tool call as it starts; `id` is the model's own id of it."""
         with self._lock:
-            made = Call(tool, params, status=status, native_id=id)
+            made = given.check_call(Call(tool, params, status=status, native_id=id))
             row = self._write(lambda tx, next_: self._insert_call(tx, made, next_), calls=1)
             return LiveCall(self, row)
 
     def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
         with self._lock:
-            total = self._usage + usage
+            total = self._usage + given.check_usage(usage)
             # Refused here, where it is given: at the end of the turn it would keep it from ending at all.
             for name, value in msgspec.structs.asdict(total).items():
                 integer(value, f"{name} tokens")
@@ -231,7 +231,7 @@ class LiveTurn:
         turn = builder.turn(settings, "normal", now, None)
         turn.session_label = session.label
         for sequence, message in enumerate(messages):
-            builder.message(message, sequence, now)
+            builder.message(given.check_message(message), sequence, now)
         settle(builder.record(turn), place)
         tx.run_all("insert_turn", [turn])
         self._insert(tx, builder)
@@ -273,7 +273,7 @@ class LiveTurn:
 
     def _insert_message(self, tx: Tx, message: Message, next_: Next) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.message(message, next_.message, self._env.now())
+        row = builder.message(given.check_message(message), next_.message, self._env.now())
         self._insert(tx, builder)
         return row
 
