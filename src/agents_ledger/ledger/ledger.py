@@ -168,6 +168,7 @@ class Ledger:
 
     def compact(
         self,
+        /,
         session: str,
         summary: str,
         *,
