@@ -10,6 +10,7 @@ from agents_ledger.ledger import append, sessions
 from agents_ledger.ledger import context as contexts
 from agents_ledger.ledger.build import prepare
 from agents_ledger.ledger.context import Context
+from agents_ledger.ledger.policy import Policy
 from agents_ledger.store import Tx
 
 
@@ -106,6 +107,70 @@ def test_a_selective_compaction_keeps_the_turns_that_it_names_in_their_order(led
     assert ledger.verify().is_good
 
 
+def test_a_compaction_without_a_summary_is_refused(ledger: Ledger) -> None:
+    ids = talk(ledger, 4)
+    before = ledger.counts()
+    for nothing in (None, "", " \n"):
+        for given in ({"keep": 2}, {"through": ids[2], "type": "selective", "kept": (ids[1],)}):
+            with pytest.raises(BadInput, match="the summary is empty"):
+                ledger.compact("main", nothing, **given)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="the summary is empty"):
+            ledger.append("main", Turn(compaction=Compaction(nothing, through=ids[3])))  # type: ignore[arg-type]
+    assert ledger.counts() == before
+    replaced = ledger.compact("main", "", replacement=[{"role": "user", "content": "all of it"}])
+    assert ledger.context(replaced).replacement, "what stands for the turns is there"
+
+
+def test_compactions_are_not_counted_among_the_kept_turns(ledger: Ledger) -> None:
+    ids = talk(ledger, 6)
+    kept = {
+        keep: words(ledger.context(ledger.compact("main", f"S{keep}", keep=keep))) for keep in (3, 3, 2, 1)
+    }  # each keeps what the one before it has kept
+    assert kept[3] == ["[Be kind.]", "(S3)", "q3", "a3", "q4", "a4", "q5", "a5"]
+    assert kept[2] == ["[Be kind.]", "(S2)", "q4", "a4", "q5", "a5"]
+    assert kept[1] == ["[Be kind.]", "(S1)", "q5", "a5"]
+    row = ledger.get(ledger.head("main") or "").compaction
+    assert row is not None
+    assert (row.summarized_through_turn_id, row.first_kept_turn_id, row.turns_summarized) == (ids[4], ids[5], 1)
+    with pytest.raises(BadInput, match="the agent sees 1 turn of this session: keep 0 to 1 of them, not 2"):
+        ledger.compact("main", "more than there is", keep=2)
+    later = ledger.append("main", exchange(6))
+    assert words(ledger.context(ledger.compact("main", "S", keep=2)))[2:] == ["q5", "a5", "q6", "a6"]
+    assert words(ledger.context(ledger.compact("main", "none")))[1:] == ["(none)"]
+    assert ledger.ancestry(ledger.head("main") or "")[:6] == ids
+    assert ledger.get(later).turn.turn_type == "normal"
+    assert ledger.verify().is_good
+
+
+def test_picked_turns_and_a_cut_inside_a_turn_are_kept_again_as_they_are_seen(ledger: Ledger) -> None:
+    ids = talk(ledger, 6)
+    ledger.compact("main", "picked", through=ids[5], type="selective", kept=(ids[1], ids[4]))
+    ledger.append("main", exchange(6))
+    assert words(ledger.context(ledger.compact("main", "S", keep=2)))[2:] == ["q4", "a4", "q6", "a6"]
+    answers = tuple(Message("assistant", text) for text in ("one", "two"))
+    cut = ledger.append("main", Turn(messages=(Message("user", "ask"), *answers)))
+    message_id = ledger.get(cut).messages[2].id
+    ledger.compact("main", "cut", through=ledger.ancestry(cut)[-2], first_kept=cut, first_kept_message_id=message_id)
+    ledger.append("main", exchange(7))
+    seen = words(ledger.context(ledger.compact("main", "again", keep=2)))
+    assert seen == ["[Be kind.]", "(again)", "two", "q7", "a7"]
+    by_policy = ledger.compact_by(policy=Policy(keep=2))
+    ledger.append("main", exchange(8))
+    made = by_policy.run("main", "manual")
+    assert made is not None
+    assert words(ledger.context(made.turn_id))[2:] == ["q7", "a7", "q8", "a8"]
+    assert ledger.verify().is_good
+
+
+def test_behind_a_context_of_its_own_only_what_came_since_can_be_kept(ledger: Ledger) -> None:
+    talk(ledger, 4)
+    ledger.compact("main", "new", keep=2, replacement=[{"role": "user", "content": "new"}])
+    ledger.append("main", exchange(4))
+    with pytest.raises(BadInput, match="keep 0 to 1 of them, not 2"):
+        ledger.compact("main", "S", keep=2)
+    assert words(ledger.context(ledger.compact("main", "S", keep=1))) == ["[Be kind.]", "(S)", "q4", "a4"]
+
+
 def test_nothing_kept_leaves_the_summary_alone(ledger: Ledger) -> None:
     ids = talk(ledger, 2)
     compaction = ledger.compact("main", "all of it")
@@ -188,6 +253,7 @@ def test_wrong_cuts_are_refused_and_nothing_is_written(ledger: Ledger) -> None:
         ({"through": ids[2], "first_kept": ids[0]}, "must come after"),
         ({"through": ids[0], "first_kept": branch}, "is not in the thread"),
         ({"through": ids[0], "kept": (ids[1], branch)}, "is not in the thread"),
+        ({"through": ids[2], "kept": (ids[1], ids[1])}, "kept once"),
         ({"through": ids[0], "first_kept": ids[1], "first_kept_message_id": "none"}, "must belong"),
     ]
     for given, why in wrong:

@@ -1,6 +1,7 @@
 """Many at once: processes, threads, tasks; on one session and on their own; with backups and checkpoints between."""
 
 import asyncio
+import inspect
 import os
 import threading
 from collections import Counter
@@ -13,9 +14,10 @@ from typing import NamedTuple
 import pytest
 
 from agents_ledger import Call, Ledger, Message, Turn
-from agents_ledger.errors import BadInput, HeadMoved, StoreClosed, StoreError
+from agents_ledger.errors import BadInput, HeadMoved, NotFound, StoreClosed, StoreError
 from agents_ledger.ledger import sessions
 from agents_ledger.ledger.aio import AsyncLedger
+from agents_ledger.ledger.policy import Policy
 from agents_ledger.ledger.records import read_record
 from agents_ledger.store import ALL, Tx
 from agents_ledger.store.sqlite import SqliteDatabase
@@ -326,6 +328,43 @@ async def fifty_tasks(url: str) -> None:
 
 def test_fifty_tasks_write_at_once_and_the_loop_is_never_blocked(url: str) -> None:
     asyncio.run(fifty_tasks(url))
+
+
+def test_every_verb_of_a_ledger_is_awaited_with_the_same_arguments() -> None:
+    called_by_turns = {"watch", "unwatch"}
+    verbs = {name for name, verb in vars(Ledger).items() if callable(verb) or isinstance(verb, classmethod)}
+    public = {name for name in verbs if not name.startswith("_")} - called_by_turns
+    assert public <= vars(AsyncLedger).keys(), "missing"
+    for name in sorted(public):
+        one, other = (inspect.signature(getattr(kind, name)).parameters for kind in (Ledger, AsyncLedger))
+        assert [(each.name, each.kind, each.default) for each in one.values()] == [
+            (each.name, each.kind, each.default) for each in other.values()
+        ], name
+
+
+async def awaited(url: str) -> None:
+    async with await AsyncLedger.open(url) as ledger:
+        ids = [await ledger.append("main", Turn((Message("user", f"walrus {number}"),))) for number in range(4)]
+        assert await ledger.head("main") == ids[-1]
+        await ledger.rewind("main", turns=2)
+        assert (await ledger.forward("main")).thread_id == ids[-1]
+        assert [move.reason for move in await ledger.history("main")][-2:] == ["rewind", "replay"]
+        await ledger.alias("other", "main")
+        assert (await ledger.session("other")).label == "main"
+        assert (await ledger.search("walrus")).hits
+        assert [event.kind async for event in await ledger.replay(ids[1])].count("message") == 2
+        assert await ledger.compact_by(policy=Policy(keep=1)).run("main", None) is None
+        made = await ledger.compact_by(policy=Policy(keep=1)).run("main", "manual")
+        assert made is not None
+        assert made.turns_kept == 1
+        await ledger.compact("main", "walruses", keep=1)
+        assert (await ledger.verify()).findings == []
+        with pytest.raises(NotFound):
+            await ledger.head("nobody")
+
+
+def test_reading_moving_and_compacting_are_awaited(url: str) -> None:
+    asyncio.run(awaited(url))
 
 
 async def cancelled_inside(url: str) -> None:

@@ -4,11 +4,21 @@ import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents_ledger import Call, Compaction, Ledger, Message, Origin, Settings, Turn
-from agents_ledger.errors import Conflict, ContentDiffers, LedgerError, SessionArchived, StoreBusy, TurnIsSealed
+from agents_ledger.errors import (
+    BadInput,
+    Conflict,
+    ContentDiffers,
+    LabelTaken,
+    LedgerError,
+    SessionArchived,
+    StoreBusy,
+    TurnIsSealed,
+)
 from agents_ledger.model.entries import Spawn
 from agents_ledger.store.database import Tx
 from agents_ledger.store.group import GroupCommit, Job
@@ -211,6 +221,44 @@ def test_a_subagent_needs_an_open_call(ledger: Ledger) -> None:
         ledger.create_session("sub", Origin(spawn=Spawn("main", turn.id, "no such call")))
     turn.complete()
     assert ledger.verify().is_good
+
+
+def delegating(label: str, **given: Any) -> Turn:
+    return Turn(messages=(Message("user", "do it"),), calls=(Call("Task", spawned=label, **given),))
+
+
+def test_the_subagent_that_a_finished_call_names_is_linked_both_ways(ledger: Ledger) -> None:
+    ledger.append("ran-before", say("x"))
+    made = delegating("made-now"), delegating("ran-before", status="failed", error="no")
+    ids = [ledger.append("main", turn) for turn in made]
+    for label, turn_id, status in (("made-now", ids[0], "completed"), ("ran-before", ids[1], "failed")):
+        row, call = ledger.session(label), ledger.get(turn_id).calls[0]
+        assert (row.is_subagent, row.parent_session_label, row.parent_turn_id) == (1, "main", turn_id)
+        assert (row.spawn_tool_call_id, call.spawned_session_label, row.task_status) == (call.id, label, status)
+    assert {row.label for row in ledger.subagents("main")} == {"made-now", "ran-before"}
+    ledger.append("made-now", say("at work"))
+    again = ledger.append("twice", Turn(made[0].messages, (Call("Task", spawned="once"),), id="mine"))
+    assert ledger.append("twice", Turn(made[0].messages, (Call("Task", spawned="once"),), id="mine")) == again
+    assert ledger.verify().findings == []
+
+
+def test_a_call_names_no_session_that_is_not_free_to_be_its_subagent(ledger: Ledger) -> None:
+    ledger.append("main", delegating("sub"))
+    first = ledger.append("sub", delegating("below"))
+    ledger.append("other", say("x"))
+    ledger.alias("known-as", "other")
+    before = ledger.counts()
+    for label, taken in (("other", "sub"), ("main", "main"), ("below", "main"), ("new", "new")):
+        with pytest.raises(BadInput, match="leave out `spawned`"):
+            ledger.append(label, delegating(taken))
+    with pytest.raises(BadInput, match="leave out `spawned`"):
+        ledger.append("other", Turn(calls=(Call("Task", spawned="twice"), Call("Task", spawned="twice"))))
+    with pytest.raises(BadInput, match="in no session"):
+        ledger.branch(first, delegating("else"))
+    with pytest.raises(LabelTaken, match="is an alias"):
+        ledger.append("main", delegating("known-as"))
+    assert ledger.counts() == before
+    assert ledger.verify().findings == []
 
 
 def test_a_stream_that_could_not_be_written_is_said_again_by_its_speaker(ledger: Ledger) -> None:

@@ -40,7 +40,7 @@ def test_a_wrong_label_is_refused_everywhere_and_nothing_is_written(ledger: Ledg
         ledger.create_session,
         lambda label: ledger.alias(label, "main"),
         lambda label: ledger.append("main", say("x", turn_id=label or " ")),
-        lambda label: ledger.fork(turn_id, label or " "),
+        lambda label: ledger.fork(turn_id, label),
         ledger.head,
     ]
     for label in WRONG_LABELS:
@@ -48,6 +48,14 @@ def test_a_wrong_label_is_refused_everywhere_and_nothing_is_written(ledger: Ledg
             with pytest.raises(BadInput, match="1 to 512 printable characters on one line"):
                 use(label)
     assert ledger.counts() == before
+
+
+def test_a_wrong_name_is_told_what_it_can_not_be(ledger: Ledger) -> None:
+    ledger.append("main", say("hello"))
+    with pytest.raises(BadInput, match="'' can't be an alias: use"):
+        ledger.alias("", "main")
+    with pytest.raises(BadInput, match="'' can't be a session label: use"):
+        ledger.create_session("")
 
 
 def test_a_label_that_is_no_text_is_refused(ledger: Ledger) -> None:
@@ -64,6 +72,7 @@ def test_an_unknown_turn_is_named_with_the_way_to_find_the_known_ones(ledger: Le
         lambda: ledger.rewind("main", "nope"),
         lambda: ledger.ancestry("nope"),
         lambda: ledger.context("nope"),
+        lambda: ledger.children("nope"),
         lambda: ledger.compact("main", "summary", through="nope"),
     ):
         with pytest.raises(NotFound, match="ldg tree"):
@@ -185,6 +194,10 @@ def test_rewinding_to_a_turn_of_another_tree_or_branch_is_refused(ledger: Ledger
         ledger.rewind("branch", other_branch)
     with pytest.raises(BadInput, match="back by 1 to 1, not 2"):
         ledger.rewind("main", turns=2)
+    with pytest.raises(BadInput, match="name one of them"):
+        ledger.rewind("main", first, turns=1)
+    with pytest.raises(NotFound, match="ldg tree"):
+        ledger.rewind("main", "")
     with pytest.raises(NotAllowed, match="not rewound"):
         ledger.forward("main")
     assert ledger.verify().findings == []

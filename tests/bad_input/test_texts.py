@@ -12,6 +12,7 @@ import pytest
 from agents_ledger import Call, CodeBlock, Compaction, File, Ledger, Lint, Message, Settings, Turn
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger.sessions import Origin
+from agents_ledger.model.entries import Spawn
 from agents_ledger.model.rows import Record
 
 ODD = "a\x00b \ud83d|\udc00 é😀"
@@ -177,3 +178,17 @@ def test_keys_that_are_looked_up_take_no_odd_text(ledger: Ledger) -> None:
     for compaction in (Compaction("s", ODD), Compaction("s", ledger.head("main") or "", first_kept=ODD)):
         with pytest.raises((BadInput, NotFound)):
             ledger.append("main", Turn(compaction=compaction))
+
+
+def test_a_task_keeps_its_bytes_beside_the_call_that_started_it(ledger: Ledger) -> None:
+    turn = ledger.turn("main", "go")
+    call = turn.call("Task")
+    call.spawn("sub", ODD)
+    call.complete("done")
+    record = ledger.get(turn.complete())
+    kept = [(row.row_id, row.field, row.bytes) for row in record.originals]
+    assert kept == [(call.id, "task_description", BYTES)]
+    assert ledger.session("sub").task_description == VIEW
+    assert ledger.verify().findings == []
+    with pytest.raises(BadInput, match="can't be a task: pass text without NUL"):
+        ledger.create_session("loose", Origin(spawn=Spawn("main", task_description=ODD)))

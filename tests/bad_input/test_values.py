@@ -7,8 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from agents_ledger import Call, Ledger, Message, Turn, Usage
+from agents_ledger import Call, CodeBlock, Compaction, Env, File, Ledger, Message, Settings, Turn, Usage
 from agents_ledger.errors import BadInput
+from agents_ledger.ledger.build import prepare
 
 Use = Callable[[object], object]
 HUGE = 10**5000
@@ -120,8 +121,12 @@ def test_a_role_or_status_that_does_not_exist_is_refused(ledger: Ledger) -> None
         ledger.append("main", Turn(messages=(Message("robot", "x"),)))
     with pytest.raises(BadInput, match="completed or failed"):
         ledger.append("main", Turn(status="pending"))  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="not one of those allowed"):
+    with pytest.raises(BadInput, match=r"'odd' is not one of those allowed .* cancelled, rejected, abandoned$"):
         ledger.append("main", Turn(calls=(Call("Read", status="odd"),)))  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="use one of manager, worker, unified"):
+        ledger.append("main", Turn(settings=Settings(role="boss")))  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="use one of read, written, referenced, attached"):
+        ledger.append("main", Turn(messages=(Message("user", "x", files=(File("a", "eaten"),)),)))  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="the turn has 1 messages"):
         ledger.append("main", Turn(messages=(Message("user", "x"),), calls=(Call("Read", message=1),)))
     with pytest.raises(BadInput, match="content must be text, not bytes"):
@@ -140,3 +145,48 @@ def test_a_message_of_100_megabytes_is_kept_whole_and_its_neighbours_too(ledger:
     ledger.append("main", Turn(messages=(Message("user", "next"),)))
     assert ledger.get(before).messages[0].content == "neighbour"
     assert ledger.verify().findings == []
+
+
+def test_tools_are_a_list_of_names_and_not_one_text(ledger: Ledger) -> None:
+    for tools in ("Read", b"Read", [b"Read"], 7):
+        with pytest.raises(BadInput, match='pass \\["Read"\\]'):
+            ledger.append("main", Turn(settings=Settings(tools=tools)))  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="list of names"):
+            ledger.turn("main", "x", tools=tools)  # type: ignore[arg-type]
+    assert ledger.counts()["sessions"] == 0
+    for given in ([], ["Read"]):
+        assert ledger.get(ledger.turn("main", tools=given).complete()).turn.tools_available == json.dumps(given)
+
+
+def test_what_has_no_name_or_text_of_its_own_is_refused(ledger: Ledger) -> None:
+    live = ledger.turn("live", "x")
+    without = (
+        lambda: ledger.append("main", Turn(calls=(Call(None),))),  # type: ignore[arg-type]
+        lambda: live.call(None),  # type: ignore[arg-type]
+        lambda: live.message(Message("user", "x", files=(File(None),))),  # type: ignore[arg-type]
+        lambda: live.answer("x", codeblocks=(CodeBlock(None),)),  # type: ignore[arg-type]
+    )
+    for use in without:
+        with pytest.raises(BadInput, match="is missing"):
+            use()
+    live.complete()
+
+
+def test_a_place_of_evidence_is_plain_text_on_both_databases(ledger: Ledger) -> None:
+    for odd in ("nul\x00", "half \ud800"):
+        for turn in (
+            Turn(messages=(Message("user", "x", evidence=odd),)),
+            Turn(calls=(Call("Read", evidence=odd),)),
+            Turn(evidence=odd),
+        ):
+            with pytest.raises(BadInput, match="can't be a place of evidence"):
+                ledger.append("main", turn)
+    assert ledger.counts()["sessions"] == 0
+
+
+def test_a_source_may_tell_what_a_program_must_not_hand_in() -> None:
+    turn = Turn(usage=Usage(input=-5), compaction=Compaction("", through="x", tokens_before=-1))
+    record = prepare(turn, Env()).record
+    assert record.turn.input_tokens == -5
+    assert record.compaction is not None
+    assert (record.compaction.summary, record.compaction.tokens_before) == ("", -1)

@@ -36,7 +36,7 @@ class CompactingMachine(LedgerMachine):
         if label is None or self._refused_by_status(label, lambda: self._compact(label, keep, text, kind)):
             return
         head = self._head(label)
-        seen = [] if head is None else [each for each in self.model.seen_turns(head) if self.model.turns[each].messages]
+        seen = [] if head is None else self.model.heard_turns(head)
         at = max(len(seen) - keep, 0)
         wrong = self._expected(label, head, seen[:at], text, kind)
         if wrong is not None:
@@ -44,7 +44,7 @@ class CompactingMachine(LedgerMachine):
             self._after()
             return
         assert head is not None
-        through, first_kept = self._cut(head, seen[at:])
+        through, first_kept = self.model.cut(head, seen[at:])
         turn_id = self._compact(label, keep, text, kind)
         made = ModelTurn(turn_id, self._head(label), [], summary=as_read(text), through=through, first_kept=first_kept)
         self.model.turns[turn_id] = made
@@ -65,14 +65,6 @@ class CompactingMachine(LedgerMachine):
             return HeadMoved
         goes_on = kind == "the session goes on"
         return TurnIsLive if not goes_on and self._is_written_behind(label, head) else None
-
-    def _cut(self, head: str, kept: list[str]) -> tuple[str, str | None]:
-        """Everything before the first kept turn is summarised, and never less than before."""
-        if not kept:
-            return head, None
-        path, before = self.model.path(head), self.model.newest_compaction(head)
-        done = -1 if before is None or before.through is None else path.index(before.through)
-        return path[max(path.index(kept[0]) - 1, done)], kept[0]
 
     def _compact(self, label: str, keep: int, text: str, kind: str) -> str:
         who = Summariser("" if kind == "says nothing" else text, lambda: self._meanwhile(label, kind))

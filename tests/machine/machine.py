@@ -129,29 +129,56 @@ class LedgerMachine(RuleBasedStateMachine):
         if label is None or self._refused_by_status(label, lambda: self.ledger.compact(label, text)):
             return
         head = self._head(label)
-        path = [] if head is None else self.model.path(head)
+        path, seen = ([], []) if head is None else (self.model.path(head), self.model.heard_turns(head))
         before = None if head is None else self.model.newest_compaction(head)
         done = 0 if before is None or before.through is None else path.index(before.through) + 1
+        kind = "summary" if text else "sliding_window"
         if self._is_written_behind(label, head):
-            refused(TurnIsLive, lambda: self.ledger.compact(label, text, keep=keep))
+            refused(TurnIsLive, lambda: self.ledger.compact(label, text, keep=keep, type=kind))
             self._after()
             return
-        if not keep < len(path) or len(path) - keep < done:
-            refused((BadInput, NotAllowed), lambda: self.ledger.compact(label, text, keep=keep))
+        if head is None or keep > max(len(seen) - (before is None), 0):
+            refused((BadInput, NotAllowed), lambda: self.ledger.compact(label, text, keep=keep, type=kind))
             self._after()
             return
-        turn_id = self.ledger.compact(label, text, keep=keep, trigger="manual")
-        kept = path[len(path) - keep] if keep else None
-        through = path[len(path) - keep - 1]
+        if not text:
+            refused(BadInput, lambda: self.ledger.compact(label, text, keep=keep))
+        turn_id = self.ledger.compact(label, text, keep=keep, type=kind, trigger="manual")
+        through, kept = self.model.cut(head, seen[len(seen) - keep :])
         self.model.turns[turn_id] = ModelTurn(
             turn_id, head, [], summary=as_read(text), through=through, first_kept=kept
         )
         row = self.ledger.get(turn_id).compaction
         assert row is not None
-        assert row.turns_summarized == len(path) - keep - done
+        assert row.turns_summarized == path.index(through) + 1 - done
         self.model.seq += 1
         self._freeze(turn_id)
         self._moved(label, turn_id, "advance")
+        self._after()
+
+    @rule(pick=picks, other=picks, fails=st.booleans())
+    def delegate(self, pick: int, other: int, fails: bool) -> None:
+        """A finished turn whose call names its subagent: a session that is made then, or that was nobody's before."""
+        label, sub = LABELS[pick % len(LABELS)], NAMES[other % len(NAMES)]
+        call = Call("Task", spawned=sub, status="failed" if fails else "completed")
+        turn = Turn(messages=(Message("user", "do it"),), calls=(call,))
+        if self._refused_by_status(label, lambda: self.ledger.append(label, turn)):
+            return
+        name, known = self.model.resolve(label) or label, self.model.sessions.get(sub)
+        if known is None and sub in self.model.aliases:
+            refused(LabelTaken, lambda: self.ledger.append(label, turn))
+        elif (known is not None and known.parent is not None) or self.model.is_above(sub, name):
+            refused(BadInput, lambda: self.ledger.append(label, turn))
+        else:
+            refused(BadInput, lambda: self.ledger.branch(self._head(label), turn))
+            before, turn_id = self._head(label), self.ledger.append(label, turn)
+            self._know(turn_id, before, turn)
+            self._session(label)
+            self._moved(label, turn_id, "advance")
+            child = self.model.sessions.setdefault(sub, ModelSession())
+            child.parent, child.parent_call = name, self.ledger.get(turn_id).calls[0].id
+            child.task_status = "failed" if fails else "completed"
+            self.model.seq += 2
         self._after()
 
     # the rules: moving pointers
@@ -314,7 +341,7 @@ class LedgerMachine(RuleBasedStateMachine):
             known.calls[opened[0]] = ("Read", "completed" if pick % 2 else "failed")
             self._task_ended(calls[opened[0]].id, "completed" if pick % 2 else "failed")
         elif kind == "spawn":
-            self._spawn(calls[opened[0]])
+            self._spawn(turn.session, calls[opened[0]])
         known.status = "streaming"
         self._after()
 
@@ -451,13 +478,13 @@ class LedgerMachine(RuleBasedStateMachine):
                 known.calls[at] = (name, "abandoned")
                 self._task_ended(self.calls[turn_id][at].id, "failed")
 
-    def _spawn(self, call: LiveCall) -> None:
+    def _spawn(self, parent: str, call: LiveCall) -> None:
         label = f"sub-{call.id[-8:].lower()}"
         if label in self.model.sessions:
             refused(LedgerError, lambda: call.spawn(label, "look"))
             return
         call.spawn(label, "look")
-        self.model.sessions[label] = ModelSession(parent_call=call.id, task_status="running")
+        self.model.sessions[label] = ModelSession(parent=parent, parent_call=call.id, task_status="running")
         self.model.seq += 2
 
     def _task_ended(self, call_id: str, status: str) -> None:

@@ -46,6 +46,7 @@ class ModelSession:
 
     status: str = "active"
     moves: list[ModelMove] = field(default_factory=list)
+    parent: str | None = None
     parent_call: str | None = None
     task_status: str | None = None
 
@@ -132,6 +133,25 @@ class Model:
         first = path.index(compaction.first_kept) if compaction.first_kept else path.index(compaction.through) + 1
         at = path.index(compaction.id)
         return path[first:at] + path[at + 1 :]
+
+    def heard_turns(self, turn_id: str) -> list[str]:
+        """Those of them that say something: compactions are none."""
+        return [each for each in self.seen_turns(turn_id) if self.turns[each].messages]
+
+    def cut(self, head: str, kept: list[str]) -> tuple[str, str | None]:
+        """What a compaction names: everything before the first kept turn is summarised, and never less than before."""
+        if not kept:
+            return head, None
+        path, before = self.path(head), self.newest_compaction(head)
+        done = -1 if before is None or before.through is None else path.index(before.through)
+        return path[max(path.index(kept[0]) - 1, done)], kept[0]
+
+    def is_above(self, label: str, of: str) -> bool:
+        """Whether a session is another one, or started it, directly or not."""
+        at: str | None = of
+        while at is not None and at != label:
+            at = self.sessions[at].parent if at in self.sessions else None
+        return at == label
 
     def context(self, turn_id: str) -> list[Line]:
         """System prompt, summary, kept turns, later turns."""

@@ -88,6 +88,24 @@ MUTANTS = [
         "threads.path(tx, turn.id, first - 1, at - 1)",
     ),
     Mutant(
+        "what an earlier compaction kept can't be kept again",
+        "ledger/context.py",
+        "        found = _told(_kept(tx, turn, compaction, turn.compaction_depth)) + found\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "a finished call names a subagent that does not know of it",
+        "ledger/append.py",
+        "    for call in _spawning(given):\n",
+        "    for call in _spawning(given)[1:]:\n",
+    ),
+    Mutant(
+        "two sessions are each other's subagents",
+        "ledger/sessions.py",
+        " or _is_above(tx, label, spawn.parent_session_label):\n",
+        " or label == spawn.parent_session_label:\n",
+    ),
+    Mutant(
         "a compaction overtakes a turn that is being written",
         "ledger/compact.py",
         "    if live is not None:\n",

@@ -1,7 +1,7 @@
 """Subagents: sessions that another one's tool call started, linked as soon as both are here."""
 
 from agents_ledger.capture.draft import label_for
-from agents_ledger.ledger import captured
+from agents_ledger.ledger import sessions
 from agents_ledger.store import Tx
 
 
@@ -15,7 +15,7 @@ def link_children(tx: Tx) -> None:
         found = [] if known_call is not None else _calls(tx, names, target, call)
         if known_parent is not None and not found:
             continue
-        captured.link(
+        sessions.link(
             tx,
             label,
             {

@@ -4,35 +4,69 @@ Concurrent tasks share commits, as threads do.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from agents_ledger.ledger.context import Context
 from agents_ledger.ledger.ledger import Ledger
 from agents_ledger.ledger.live import LiveCall, LiveTurn
-from agents_ledger.model.entries import Message, Turn, Usage
-from agents_ledger.model.rows import MoveRow, Record, SessionRow
+from agents_ledger.model.entries import Message, Trigger, Usage
+
+if TYPE_CHECKING:
+    from agents_ledger.ledger.compacting import Compactor, Outcome
+    from agents_ledger.ledger.context import Context
+    from agents_ledger.ledger.env import Env
+    from agents_ledger.ledger.policy import Policy
+    from agents_ledger.ledger.replay import Event, Replay
+    from agents_ledger.model.summary import Summariser
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _THREADS = 16
 
 
+def _awaited(
+    verb: Callable[Concatenate[Ledger, P], R],
+) -> Callable[Concatenate["AsyncLedger", P], Coroutine[Any, Any, R]]:
+    """A verb of `Ledger`, awaited."""
+
+    @wraps(verb)
+    async def on_thread(ledger: "AsyncLedger", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await ledger.do(verb, *args, **kwargs)
+
+    return on_thread
+
+
+def _begun(
+    verb: Callable[Concatenate[Ledger, P], LiveTurn],
+) -> Callable[Concatenate["AsyncLedger", P], "Beginning"]:
+    """A verb of `Ledger` that begins a live turn."""
+
+    @wraps(verb)
+    def later(ledger: "AsyncLedger", /, *args: P.args, **kwargs: P.kwargs) -> "Beginning":
+        return Beginning(ledger, partial(verb, ledger.ledger, *args, **kwargs))
+
+    return later
+
+
 class AsyncLedger:
-    """A ledger whose verbs are awaited. `do` reaches every verb of `Ledger`: `await ledger.do(Ledger.alias, …)`."""
+    """A ledger whose verbs are awaited: those of `Ledger`, with the same arguments.
+
+    A live turn is `async with ledger.turn(…) as turn:` or `turn = await ledger.turn(…)`. `do` takes any function of a
+    `Ledger`, for several steps on one thread: `await ledger.do(lambda ledger: …)`.
+    """
 
     def __init__(self, ledger: Ledger, threads: ThreadPoolExecutor) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._threads = threads
 
     @classmethod
-    async def open(cls, url: str, *, readonly: bool = False) -> Self:
-        """Opens (or makes) a ledger by its URL."""
+    async def open(cls, url: str, *, readonly: bool = False, create: bool = True, env: "Env | None" = None) -> Self:
+        """Opens (or makes) a ledger by its URL; closes the turns that dead writers left behind."""
         threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="ledger")
-        opening = threads.submit(Ledger.open, url, readonly=readonly)
+        opening = threads.submit(Ledger.open, url, readonly=readonly, create=create, env=env)
         try:
             return cls(await asyncio.shield(asyncio.wrap_future(opening)), threads)
         except BaseException:
@@ -42,32 +76,69 @@ class AsyncLedger:
             raise
 
     async def do(self, verb: Callable[Concatenate[Ledger, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Any verb of `Ledger`, awaited."""
-        return await self.on_thread(verb, self._ledger, *args, **kwargs)
+        """Any function of a `Ledger`, awaited."""
+        return await self.on_thread(verb, self.ledger, *args, **kwargs)
 
-    def turn(self, session: str, query: str | Message | tuple[Message, ...] | None = None, **given: Any) -> "Beginning":
-        """A live turn: `async with ledger.turn(…) as turn:` or `turn = await ledger.turn(…)`."""
-        return Beginning(self, partial(self._ledger.turn, session, query, **given))
+    # writing
 
-    async def append(self, session: str, turn: Turn, **given: Any) -> str:
-        """Appends a finished turn; gives its id."""
-        return await self.do(Ledger.append, session, turn, **given)
+    turn = _begun(Ledger.turn)
+    append = _awaited(Ledger.append)
+    branch = _awaited(Ledger.branch)
+    compact = _awaited(Ledger.compact)
 
-    async def fork(self, turn_id: str, label: str | None = None) -> SessionRow:
-        """A new session at a turn."""
-        return await self.do(Ledger.fork, turn_id, label)
+    def compact_by(
+        self, summariser: "Summariser | None" = None, policy: "Policy | None" = None, **given: Any
+    ) -> "AsyncCompactor":
+        """Who compacts sessions with a summariser: `await ledger.compact_by().run("main", "manual")`."""
+        return AsyncCompactor(self, self.ledger.compact_by(summariser, policy, **given))
 
-    async def rewind(self, session: str, turn_id: str | None = None, **given: Any) -> MoveRow:
-        """Moves a session back."""
-        return await self.do(Ledger.rewind, session, turn_id, **given)
+    # moving
 
-    async def get(self, turn_id: str) -> Record:
-        """One whole turn."""
-        return await self.do(Ledger.get, turn_id)
+    fork = _awaited(Ledger.fork)
+    rewind = _awaited(Ledger.rewind)
+    rollback = _awaited(Ledger.rollback)
+    forward = _awaited(Ledger.forward)
+    create_session = _awaited(Ledger.create_session)
+    archive = _awaited(Ledger.archive)
+    restore = _awaited(Ledger.restore)
+    alias = _awaited(Ledger.alias)
+    merge = _awaited(Ledger.merge)
 
-    async def context(self, turn_id: str, query: str | None = None) -> Context:
-        """What an agent would see after a turn."""
-        return await self.do(Ledger.context, turn_id, query)
+    # reading
+
+    sessions = _awaited(Ledger.sessions)
+    origins = _awaited(Ledger.origins)
+    session = _awaited(Ledger.session)
+    head = _awaited(Ledger.head)
+    history = _awaited(Ledger.history)
+    former = _awaited(Ledger.former)
+    live_turns = _awaited(Ledger.live_turns)
+    aliases = _awaited(Ledger.aliases)
+    subagents = _awaited(Ledger.subagents)
+    find = _awaited(Ledger.find)
+    get = _awaited(Ledger.get)
+    ancestry = _awaited(Ledger.ancestry)
+    thread = _awaited(Ledger.thread)
+    path = _awaited(Ledger.path)
+    children = _awaited(Ledger.children)
+    tree = _awaited(Ledger.tree)
+    roots = _awaited(Ledger.roots)
+    including = _awaited(Ledger.including)
+    context = _awaited(Ledger.context)
+    tools_outside = _awaited(Ledger.tools_outside)
+    search = _awaited(Ledger.search)
+    fork_points = _awaited(Ledger.fork_points)
+    counts = _awaited(Ledger.counts)
+
+    async def replay(self, turn_id: str, first: int | None = None, *, sees: bool = False) -> "AsyncReplay":
+        """A thread once more: `async for event in await ledger.replay(turn_id):`."""
+        return AsyncReplay(self, await self.do(Ledger.replay, turn_id, first, sees=sees))
+
+    # caring
+
+    recover = _awaited(Ledger.recover)
+    verify = _awaited(Ledger.verify)
+    index = _awaited(Ledger.index)
 
     async def close(self) -> None:
         """Ends everything."""
@@ -170,6 +241,44 @@ class AsyncCall:
     async def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent's session."""
         return await self._ledger.on_thread(self._call.spawn, label, task)
+
+
+class AsyncCompactor:
+    """Who compacts, awaited."""
+
+    def __init__(self, ledger: AsyncLedger, compactor: "Compactor") -> None:
+        self._ledger = ledger
+        self._compactor = compactor
+
+    async def run(self, session: str, trigger: Trigger | None) -> "Outcome | None":
+        """Compacts a session; without a trigger only if it is due (None, if it is not)."""
+        return await self._ledger.on_thread(self._compactor.run, session, trigger)
+
+
+class AsyncReplay:
+    """A thread event by event, awaited turn by turn."""
+
+    def __init__(self, ledger: AsyncLedger, replay: "Replay") -> None:
+        self._ledger = ledger
+        self._replay = replay
+        self.turn_id = replay.turn_id
+        self.first = replay.first
+        self.last = replay.last
+
+    async def __aiter__(self) -> "AsyncIterator[Event]":
+        before = None
+        for depth in range(self.first, self.last + 1):
+            for event in await self.turn(depth, before):
+                yield event
+                before = event
+
+    async def turn(self, depth: int, before: "Event | None" = None) -> "list[Event]":
+        """The events of one turn; `before` is the last one of the turn before it."""
+        return await self._ledger.on_thread(self._replay.turn, depth, before)
+
+    async def context(self, depth: int) -> "Context | None":
+        """The whole context that a turn began with; None for a root."""
+        return await self._ledger.on_thread(self._replay.context, depth)
 
 
 class Beginning:

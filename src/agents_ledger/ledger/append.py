@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
-from agents_ledger.errors import ContentDiffers, HeadMoved, NotFound, TurnIsLive
+from agents_ledger.errors import BadInput, ContentDiffers, HeadMoved, NotFound, TurnIsLive
 from agents_ledger.ledger import compact, moves, notes, sessions, threads
 from agents_ledger.ledger.build import Builder, Place, Prepared, committed, settle
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import content_digest, read_record
 from agents_ledger.ledger.sealing import seal, seal_open
-from agents_ledger.model.rows import Record, TurnRow
+from agents_ledger.model.entries import Spawn
+from agents_ledger.model.rows import CallRow, Record, TurnRow
 from agents_ledger.model.texts import turn_name
 from agents_ledger.store import Row, Tx
 
@@ -28,6 +29,10 @@ def append(
     given.record.turn.session_label = session.label
     seq = insert_sealed(tx, env, given, session.thread_id, head)
     moves.move(tx, session.label, session.thread_id, turn_id, "advance", env.now(), seq + 1)
+    for call in _spawning(given):
+        task_status = "completed" if call.status == "completed" else "failed"
+        spawn = Spawn(session.label, turn_id, call.id, task_status=task_status)
+        sessions.adopt(tx, env, call.spawned_session_label or "", spawn)
     return turn_id
 
 
@@ -36,8 +41,18 @@ def branch(tx: Tx, env: Env, parent_id: str | None, given: Prepared) -> str:
     if parent_id is not None:
         turn_name(parent_id)
     if not is_known(tx, given, parent_id):
+        if named := _spawning(given):
+            raise BadInput(
+                f"a branch is in no session, so {named[0].spawned_session_label!r} can't be its subagent: append the "
+                "turn to a session, or leave out `spawned`"
+            )
         insert_sealed(tx, env, given, parent_id)
     return given.record.turn.id
+
+
+def _spawning(given: Prepared) -> list[CallRow]:
+    """The calls that name a subagent; those of a source are linked when both sides are here."""
+    return [call for call in given.record.calls if call.spawned_session_label is not None and call.evidence is None]
 
 
 def is_known(tx: Tx, given: Prepared, parent_id: str | Head | None = HEAD) -> bool:

@@ -1,6 +1,6 @@
 """Rows out of values: what a writer hands in, as the tables keep it."""
 
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -19,9 +19,12 @@ from agents_ledger.model.rows import (
     TurnRow,
     UsageRow,
 )
-from agents_ledger.model.texts import integer, json_text, label, readable
+from agents_ledger.model.texts import choice, integer, json_text, label, names, readable
 
-_ROLES = ("user", "assistant", "system", "tool")
+_SPEAKERS = ("user", "assistant", "system", "tool")
+_ROLES: tuple[str, ...] = get_args(entries.Role)
+_KINDS: tuple[str, ...] = get_args(entries.FileKind)
+_STATUSES: tuple[str, ...] = get_args(entries.CallStatus)
 
 
 class Place(Struct, frozen=True):
@@ -63,8 +66,8 @@ class Builder:
 
     def message(self, message: entries.Message, sequence: int, now: int) -> MessageRow:
         """A row of `messages`, with its files, lints and code blocks."""
-        if message.role not in _ROLES:
-            raise BadInput(f"{message.role!r} is not a role: use one of {', '.join(_ROLES)}")
+        if message.role not in _SPEAKERS:
+            raise BadInput(f"{message.role!r} is not a role: use one of {', '.join(_SPEAKERS)}")
         row_id = self._id(message.id)
         before = len(self.originals)
         content = self.text(row_id, "content", message.content)
@@ -112,7 +115,7 @@ class Builder:
             params_json=params or "{}",
             result_json=result,
             error=error,
-            status=call.status,
+            status=choice(call.status, _STATUSES, "status of a call"),
             spawned_session_label=None if call.spawned is None else label(call.spawned, "session label"),
             started_at=now if started is None else started,
             completed_at=integer(call.completed_at, "completed_at"),
@@ -150,9 +153,6 @@ class Builder:
     def turn(self, settings: entries.Settings, turn_type: str, started_at: int, native_id: str | None) -> TurnRow:
         """A row of `turns` that has no place and no outcome yet."""
         row_id = self.turn_id
-        tools = None if settings.tools is None else list(settings.tools)
-        if tools is not None and not all(isinstance(tool, str) for tool in tools):
-            raise BadInput("tools must be a list of names")
         return TurnRow(
             id=row_id,
             parent_turn_id=None,
@@ -162,9 +162,9 @@ class Builder:
             completed_at=None,
             model=self.text(row_id, "turn model", settings.model),
             provider=self.text(row_id, "turn provider", settings.provider),
-            role=label(settings.role, "role"),
+            role=choice(settings.role, _ROLES, "role of an agent"),
             toolset_name=self.text(row_id, "toolset name", settings.toolset),
-            tools_available=self.json(row_id, "tools_available", tools),
+            tools_available=self.json(row_id, "tools_available", names(settings.tools)),
             permissions_granted=self.json(row_id, "permissions_granted", settings.permissions_granted),
             permissions_used=self.json(row_id, "permissions_used", settings.permissions_used),
             input_tokens=None,
@@ -261,7 +261,7 @@ class Builder:
         for file in dict.fromkeys(message.files):
             path = self.text(row_id, f"file {len(self.files)}", file.path) or ""
             lines = integer(file.line_start, "line_start"), integer(file.line_end, "line_end")
-            self.files.append(FileRow(row_id, label(file.kind, "kind of file"), path, *lines, root))
+            self.files.append(FileRow(row_id, choice(file.kind, _KINDS, "kind of file"), path, *lines, root))
         for lint in message.lints:
             self.lints.append(self._lint(row_id, lint, f"lint {len(self.lints)}"))
         for idx, block in enumerate(message.codeblocks):

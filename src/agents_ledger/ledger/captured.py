@@ -1,7 +1,6 @@
 """Turns, sessions and facts that were read from sources. They go in by the same way as all others."""
 
 from collections import deque
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -310,15 +309,6 @@ def reinstate(tx: Tx, turn_id: str, at: int) -> None:
     tx.run("drop_superseded", turn_id=turn_id)
     usage.recount(tx, turn_id, read_turn(tx, turn_id).seal_seq or OPEN, 1)
     log.record(tx, "status", turn_id, at, body={"status": "told", "by": None})
-
-
-def link(tx: Tx, label: str, facts: dict[str, Any]) -> None:
-    """Links a subagent's session with what started it."""
-    before = SessionRow(*(tx.first("session_by_label", label=label) or ()))
-    tx.run("link_session", label=label, **facts)
-    row = SessionRow(*(tx.first("session_by_label", label=label) or ()))
-    if row != before:
-        log.record(tx, "session", label, row.updated_at, body=sessions.fixed_facts(row))
 
 
 def set_routing_key(tx: Tx, label: str, key: str) -> None:

@@ -4,7 +4,7 @@ from agents_ledger.errors import BadInput, NotAllowed, TurnIsLive
 from agents_ledger.ledger import threads
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.rows import CompactionRow
-from agents_ledger.model.texts import integer, read_json
+from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
 
@@ -43,17 +43,6 @@ def newest(tx: Tx, turn_id: str) -> CompactionRow | None:
     row = tx.first("compaction_of", turn_id=at)
     assert row is not None, "every compaction turn has its row"  # noqa: S101
     return CompactionRow(*row)
-
-
-def keep_last(tx: Tx, head: str, keep: int) -> tuple[str, str | None]:
-    """The cut that keeps the last `keep` turns: (summarised through, first kept)."""
-    depth = read_turn(tx, head).depth
-    if not 0 <= (integer(keep, "keep") or 0) < depth:
-        raise BadInput(f"the session has {depth} turns: keep 0 to {depth - 1} of them, not {keep}")
-    through = threads.ancestor_at(tx, head, depth - keep)
-    first = threads.ancestor_at(tx, head, depth - keep + 1) if keep else None
-    assert through is not None, "every depth up to the head's has a turn"  # noqa: S101
-    return through, first
 
 
 def kept_ids(row: CompactionRow) -> list[str] | None:

@@ -46,14 +46,13 @@ def assemble(tx: Tx, turn_id: str, query: str | None = None) -> Context:
     """The context after a turn: it depends on the turn's path alone."""
     turn = read_turn(tx, turn_id)
     compaction = compact.newest(tx, turn_id)
-    seen = map(_sent, contributions(tx, turn, compaction))
     return Context(
         turn_id=turn_id,
         system=system_prompt(tx, turn),
         summary=(compaction.summary or None) if compaction else None,
         compaction_turn_id=compaction.turn_id if compaction else None,
         replacement=None if compaction is None else _replacement(tx, turn, compaction),
-        turns=[each for each in seen if each.messages or each.calls],
+        turns=_told(contributions(tx, turn, compaction)),
         query=query,
     )
 
@@ -64,6 +63,19 @@ def contributions(tx: Tx, turn: TurnRow, compaction: CompactionRow | None) -> It
         yield from _between(tx, turn, 1, turn.depth)
     else:
         yield from _after_compaction(tx, turn, compaction)
+
+
+def newest(tx: Tx, turn: TurnRow, compaction: CompactionRow | None, most: int) -> list[ContextTurn]:
+    """The last turns of a context, at most so many, the oldest first; those before them are not read."""
+    found: list[ContextTurn] = []
+    first = 1 if compaction is None else _goes_on_at(turn, compaction)
+    for last in range(turn.depth, first - 1, -_BATCH):
+        found = _told(_between(tx, turn, max(first, last - _BATCH + 1), last)) + found
+        if len(found) >= most:
+            return found[len(found) - most :]
+    if compaction is not None and compaction.replacement_json is None:
+        found = _told(_kept(tx, turn, compaction, turn.compaction_depth)) + found
+    return found[max(len(found) - most, 0) :]
 
 
 def is_left_out(row: MessageRow) -> bool:
@@ -123,11 +135,19 @@ def _replacement(tx: Tx, turn: TurnRow, row: CompactionRow) -> Any:
 
 
 def _after_compaction(tx: Tx, turn: TurnRow, row: CompactionRow) -> Iterator[ContextTurn]:
-    at = turn.compaction_depth
     if row.replacement_json is None:
-        yield from _kept(tx, turn, row, at)
-        at -= 1  # what was put before the model around the compaction is in its own turn
-    yield from _between(tx, turn, at + 1, turn.depth)
+        yield from _kept(tx, turn, row, turn.compaction_depth)
+    yield from _between(tx, turn, _goes_on_at(turn, row), turn.depth)
+
+
+def _goes_on_at(turn: TurnRow, row: CompactionRow) -> int:
+    """The depth behind what was kept: what was put before the model around the compaction is in its own turn."""
+    return turn.compaction_depth + (row.replacement_json is not None)
+
+
+def _told(turns: Iterator[ContextTurn]) -> list[ContextTurn]:
+    """The turns of which the model is told anything."""
+    return [turn for turn in map(_sent, turns) if turn.messages or turn.calls]
 
 
 def _between(tx: Tx, turn: TurnRow, first: int, last: int) -> Iterator[ContextTurn]:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         context,
         finding,
         fork_points,
+        given,
         live,
         moves,
+        policy,
         records,
         replay,
         search,
@@ -46,8 +48,10 @@ else:  # no program needs all of it, and `ldg` is to answer at once: each is loa
     context = Later("agents_ledger.ledger.context")
     finding = Later("agents_ledger.ledger.finding")
     fork_points = Later("agents_ledger.ledger.fork_points")
+    given = Later("agents_ledger.ledger.given")
     live = Later("agents_ledger.ledger.live")
     moves = Later("agents_ledger.ledger.moves")
+    policy = Later("agents_ledger.ledger.policy")
     records = Later("agents_ledger.ledger.records")
     replay = Later("agents_ledger.ledger.replay")
     search = Later("agents_ledger.ledger.search")
@@ -128,7 +132,7 @@ class Ledger:
             provider=provider,
             role=role,
             toolset=toolset,
-            tools=None if tools is None else tuple(tools),
+            tools=texts.names(tools),
             permissions_granted=permissions,
             source_event_id=source_event_id,
             workspace_path=workspace,
@@ -150,20 +154,21 @@ class Ledger:
     ) -> str:
         """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
         where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
-        given = build.prepare(turn, self.env)
-        turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, given, where, expect))
+        ready = build.prepare(given.check(turn), self.env)
+        turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, ready, where, expect))
         self._sealed_one()
         return turn_id
 
     def branch(self, parent_turn_id: str | None, turn: "entries.Turn") -> str:
         """Adds a finished turn to the tree without moving any session; gives its id."""
-        given = build.prepare(turn, self.env)
-        turn_id = self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, given))
+        ready = build.prepare(given.check(turn), self.env)
+        turn_id = self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, ready))
         self._sealed_one()
         return turn_id
 
     def compact(
         self,
+        /,
         session: str,
         summary: str,
         *,
@@ -175,7 +180,8 @@ class Ledger:
     ) -> str:
         """Adds a compaction turn: `summary` stands for everything but the last `keep` turns. Gives its id.
 
-        While a turn of the session is being written it is refused (`TurnIsLive`): `compact_by` waits for that.
+        Kept are turns that the agent sees now; compactions are not counted. While a turn of the session is being
+        written it is refused (`TurnIsLive`): `compact_by` waits for that.
         """
 
         def body(tx: Tx) -> str:
@@ -185,12 +191,10 @@ class Ledger:
             if through is not None:
                 cut = {"through": through, **details}
             elif head is not None:
-                last, first = compact.keep_last(tx, head, 0 if keep is None else keep)
-                cut = {"through": last, "first_kept": first, **details}
-            given = entries.Compaction(summary, **{"through": "", **cut})
-            turn = entries.Turn(
-                compaction=given, settings=settings or entries.Settings(model=given.model, provider=given.provider)
-            )
+                cut = {**policy.keep_last(tx, head, 0 if keep is None else keep), **details}
+            made = entries.Compaction(summary, **{"through": "", **cut})
+            in_effect = settings or entries.Settings(model=made.model, provider=made.provider)
+            turn = given.check(entries.Turn(compaction=made, settings=in_effect))
             return append.append(tx, self.env, session, build.prepare(turn, self.env), sessions.Origin(), expect)
 
         return self.database.write(body)
@@ -358,7 +362,8 @@ class Ledger:
     def children(self, turn_id: str) -> "list[rows.TurnRow]":
         """The turns that follow a turn directly."""
         with self.database.read() as tx:
-            return [rows.TurnRow(*row) for row in tx.rows("children", id=texts.turn_name(turn_id))]
+            records.read_turn(tx, turn_id)
+            return [rows.TurnRow(*row) for row in tx.rows("children", id=turn_id)]
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""

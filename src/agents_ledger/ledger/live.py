@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import msgspec
 
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
-from agents_ledger.ledger import append, closing, lease, sessions
+from agents_ledger.ledger import append, closing, given, lease, sessions
 from agents_ledger.ledger.build import Builder, Place, settle
 from agents_ledger.ledger.draft import Draft
 from agents_ledger.ledger.head import HEAD, Head
@@ -127,7 +127,7 @@ class LiveTurn:
     ) -> "LiveCall":
         """Records a tool call as it starts; `id` is the model's own id of it."""
         with self._lock:
-            made = Call(tool, params, status=status, native_id=id)
+            made = given.check_call(Call(tool, params, status=status, native_id=id))
             row = self._write(lambda tx, next_: self._insert_call(tx, made, next_), calls=1)
             return LiveCall(self, row)
 
@@ -209,8 +209,7 @@ class LiveTurn:
     def spawn(self, call_id: str, label: str, task: str | None) -> str:
         """A subagent's session, linked with the call that starts it, both ways."""
         with self._lock:
-            link = Spawn(self.session, self.id, call_id, task)
-            return self._write(lambda tx, _: self._spawn(tx, label, link))
+            return self._write(lambda tx, _: self._spawn(tx, label, call_id, task))
 
     # inside a transaction
 
@@ -232,7 +231,7 @@ class LiveTurn:
         turn = builder.turn(settings, "normal", now, None)
         turn.session_label = session.label
         for sequence, message in enumerate(messages):
-            builder.message(message, sequence, now)
+            builder.message(given.check_message(message), sequence, now)
         settle(builder.record(turn), place)
         tx.run_all("insert_turn", [turn])
         self._insert(tx, builder)
@@ -274,7 +273,7 @@ class LiveTurn:
 
     def _insert_message(self, tx: Tx, message: Message, next_: Next) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
-        row = builder.message(message, next_.message, self._env.now())
+        row = builder.message(given.check_message(message), next_.message, self._env.now())
         self._insert(tx, builder)
         return row
 
@@ -308,8 +307,13 @@ class LiveTurn:
             outcome = "completed" if status == "completed" else "failed"
             sessions.set_task_status(tx, self._env, changed[0], outcome)
 
-    def _spawn(self, tx: Tx, label: str, link: Spawn) -> str:
-        return sessions.create(tx, self._env, label, sessions.Origin(spawn=link)).label
+    def _spawn(self, tx: Tx, label: str, call_id: str, task: str | None) -> str:
+        builder = Builder(self.id, self._place.root_id, self._env)
+        view = builder.text(call_id, "task_description", task)  # a session has no bytes beside it, the call has
+        link = Spawn(self.session, self.id, call_id, view)
+        made = sessions.create(tx, self._env, label, sessions.Origin(spawn=link))
+        self._insert(tx, builder)
+        return made.label
 
     def _flush_draft(self, tx: Tx) -> None:
         if self._draft is not None and self._draft.is_changed:

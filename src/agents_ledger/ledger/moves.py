@@ -38,7 +38,7 @@ def fork(tx: Tx, env: Env, turn_id: str, label: str | None, origin: sessions.Ori
         raise TurnIsLive(f"turn {turn_id} is still being written: wait until it is finished, or fork its parent")
     if turn.seal_seq == sealing.OPEN:
         sealing.seal_open(tx, env, turn_id)  # what was forked never changes, whatever its source says later
-    name = label or f"fork-{env.new_id(None)[-10:].lower()}"
+    name = f"fork-{env.new_id(None)[-10:].lower()}" if label is None else label
     sessions.create(tx, env, name, replace(origin or sessions.Origin(), persona_id=turn.persona_id))
     move(tx, name, None, turn_id, "fork", env.now())
     return sessions.require(tx, name)
@@ -46,13 +46,15 @@ def fork(tx: Tx, env: Env, turn_id: str, label: str | None, origin: sessions.Ori
 
 def rewind(tx: Tx, env: Env, label: str, turn_id: str | None, turns: int | None, expect: str | Head | None) -> MoveRow:
     """Moves a session back: to one of its head's ancestors, or by a number of turns."""
+    if turn_id is not None and turns is not None:
+        raise BadInput("rewind goes to a turn or back by a number of turns: name one of them")
     session = sessions.require_active(tx, label)
     head = session.thread_id
     if not isinstance(expect, Head) and expect != head:
         raise HeadMoved(session.label, expect, head, None)
     if head is None:
         raise NotAllowed(f"session {session.label!r} has no turns yet: there is nothing to rewind")
-    target = turn_id or _back(tx, session.label, head, turns)
+    target = _back(tx, session.label, head, turns) if turn_id is None else turn_id
     if target == head:
         raise BadInput(f"turn {target} is the head already: name an earlier turn")
     if not threads.is_ancestor(tx, read_turn(tx, target).id, head):
@@ -72,7 +74,7 @@ def forward(tx: Tx, env: Env, label: str, turn_id: str | None) -> MoveRow:
     left = None if head is None else tx.value("left_last", id=head, label=session.label)
     if head is None or left is None:
         raise _nothing_ahead(tx, session.label, head, turn_id)
-    target = turn_id or str(left)
+    target = str(left) if turn_id is None else turn_id
     if target == head or not threads.is_ancestor(tx, head, target):
         raise BadInput(f"turn {target} does not lie ahead of the head {head}: `ldg forward` goes nowhere else")
     if session.label not in threads.including(tx, target):

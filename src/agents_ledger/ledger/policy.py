@@ -12,6 +12,7 @@ from agents_ledger.ledger.records import read_turn
 from agents_ledger.ledger.selection import pick
 from agents_ledger.ledger.tokens import Tokens, count, estimate_rows, estimate_turn
 from agents_ledger.model.rows import CompactionRow
+from agents_ledger.model.texts import integer
 from agents_ledger.store import Tx
 
 Mode = Literal["default", "safeguard"]
@@ -108,8 +109,31 @@ def plan(tx: Tx, head: str, policy: Policy) -> Plan:
         earlier=_earlier(seen),
         dropped=dropped,
         kept=kept,
-        **_place(tx, head, cut, kept, is_picked=bool(chosen)),
+        **_place(tx, head, kept, cut.message_id, is_picked=bool(chosen)),
     )
+
+
+def keep_last(tx: Tx, head: str, keep: int) -> dict[str, Any]:
+    """The cut that keeps the last `keep` turns of the context, as a compaction says it.
+
+    What an earlier compaction kept can be kept again; what it summarised is no turn of the context any more.
+    """
+    keep = integer(keep, "keep") or 0
+    turn, before = read_turn(tx, head), compact.newest(tx, head)
+    seen = context.newest(tx, turn, before, max(keep, 0) + 1)
+    if not 0 <= keep <= _room(len(seen), before):
+        there = len(context.newest(tx, turn, before, turn.depth))
+        raise BadInput(
+            f"the agent sees {plural(there)} of this session: keep 0 to {_room(there, before)} of them, not {keep}"
+        )
+    found = _place(tx, head, seen[len(seen) - keep :])
+    found["kept"] = found.pop("picked", None)
+    return found
+
+
+def _room(turns: int, before: CompactionRow | None) -> int:
+    """How many turns can be kept: all of them only if there is an earlier summary to be replaced."""
+    return turns if before is not None else max(turns - 1, 0)
 
 
 def plural(turns: int) -> str:
@@ -162,7 +186,9 @@ def _cut_inside(turns: list[ContextTurn], room: int) -> _Cut:
     return _Cut([*turns[:-1], head], [tail], last.messages[start].id)
 
 
-def _place(tx: Tx, head: str, cut: _Cut, kept: Sequence[ContextTurn], *, is_picked: bool) -> dict[str, Any]:
+def _place(
+    tx: Tx, head: str, kept: Sequence[ContextTurn], message_id: str | None = None, *, is_picked: bool = False
+) -> dict[str, Any]:
     """The cut as a compaction says it: by the first kept turn, or by all of them where no range would do."""
     before = compact.newest(tx, head)
     if not kept:
@@ -172,7 +198,9 @@ def _place(tx: Tx, head: str, cut: _Cut, kept: Sequence[ContextTurn], *, is_pick
     if is_picked or was_picked:
         return {"through": head, "picked": tuple(turn.turn_id for turn in kept)}
     through = _last_before(tx, head, kept[0], before)
-    return {"through": through, "first_kept": kept[0].turn_id, "first_kept_message_id": cut.message_id}
+    if message_id is None and before is not None and before.first_kept_turn_id == kept[0].turn_id:
+        message_id = before.first_kept_message_id  # what was cut off there stays summarised
+    return {"through": through, "first_kept": kept[0].turn_id, "first_kept_message_id": message_id}
 
 
 def _last_before(tx: Tx, head: str, first: ContextTurn, before: CompactionRow | None) -> str:

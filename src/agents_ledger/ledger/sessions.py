@@ -10,8 +10,8 @@ from agents_ledger.ledger import log
 from agents_ledger.ledger.env import Env
 from agents_ledger.model.entries import Spawn
 from agents_ledger.model.rows import AliasRow, SessionRow
+from agents_ledger.model.texts import key
 from agents_ledger.model.texts import label as checked
-from agents_ledger.model.texts import readable
 from agents_ledger.store import Row, Tx
 
 DEFAULT_PERSONA = "default"
@@ -96,9 +96,52 @@ def ensure_with_head(tx: Tx, env: Env, label: str, origin: Origin) -> tuple[Sess
 def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """A new session without a head."""
     refuse_taken(tx, checked(label, "session label"))
-    now, spawn = env.now(), origin.spawn
+    spawn = origin.spawn
     if spawn is not None and spawn.spawn_tool_call_id is not None:
-        _link(tx, label, spawn)
+        _name(tx, label, spawn)
+    return _insert(tx, env, label, origin)
+
+
+def adopt(tx: Tx, env: Env, label: str, spawn: Spawn) -> None:
+    """Links a session with the finished call that names it as its subagent; makes it, if there is none."""
+    known = tx.first("session_by_label", label=label)
+    if known is None:
+        refuse_taken(tx, label)
+        _insert(tx, env, label, Origin(spawn=spawn))
+        return
+    if SessionRow(*known).is_subagent or _is_above(tx, label, spawn.parent_session_label):
+        raise BadInput(
+            f"session {label!r} can't be a subagent of {spawn.parent_session_label!r}: it is somebody's already, or "
+            "started that session itself. Name another session, or leave out `spawned`"
+        )
+    facts = msgspec.structs.asdict(spawn)
+    task_status = facts.pop("task_status")
+    link(tx, label, facts)
+    set_task_status(tx, env, label, task_status)
+
+
+def link(tx: Tx, label: str, facts: dict[str, Any]) -> None:
+    """Links a subagent's session with what started it."""
+    before = SessionRow(*_row(tx, label))
+    tx.run("link_session", label=label, **facts)
+    row = SessionRow(*_row(tx, label))
+    if row != before:
+        log.record(tx, "session", label, row.updated_at, body=fixed_facts(row))
+
+
+def _is_above(tx: Tx, label: str, of: str) -> bool:
+    """Whether a session is another one, or started it, directly or not."""
+    seen: set[str | None] = {None}
+    at: str | None = of
+    while at not in seen and at != label:
+        seen.add(at)
+        row = tx.first("session_by_label", label=at)
+        at = None if row is None else SessionRow(*row).parent_session_label
+    return at == label
+
+
+def _insert(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
+    now, spawn = env.now(), origin.spawn
     row = SessionRow(
         label=label,
         thread_id=None,
@@ -107,11 +150,11 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
         parent_session_label=spawn.parent_session_label if spawn else None,
         parent_turn_id=spawn.parent_turn_id if spawn else None,
         spawn_tool_call_id=spawn.spawn_tool_call_id if spawn else None,
-        task_description=readable(spawn.task_description)[0] if spawn and spawn.task_description else None,
+        task_description=key(spawn.task_description or None, "task") if spawn else None,
         task_status=spawn.task_status if spawn else None,
-        routing_key=_key(origin.routing_key, "routing_key"),
-        origin=_key(origin.origin, "origin"),
-        origin_session_id=_key(origin.origin_session_id, "origin_session_id"),
+        routing_key=key(origin.routing_key, "routing_key"),
+        origin=key(origin.origin, "origin"),
+        origin_session_id=key(origin.origin_session_id, "origin_session_id"),
         created_at=now,
         updated_at=now,
         status="active",
@@ -123,17 +166,10 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     return row
 
 
-def _key(text: str | None, what: str) -> str | None:
-    """A key that is looked up: it must be the same in both databases, so nothing that a column can't hold."""
-    if text is not None and readable(text)[1] is not None:
-        raise BadInput(f"{text[:60]!r} can't be a {what}: pass text without NUL and lone surrogates")
-    return text
-
-
-def _link(tx: Tx, label: str, spawn: Spawn) -> None:
+def _name(tx: Tx, label: str, spawn: Spawn) -> None:
     """The spawning call names its subagent, before the subagent names the call."""
-    link = tx.value("link_spawned", id=spawn.spawn_tool_call_id, turn_id=spawn.parent_turn_id, label=label)
-    if link is None:
+    named = tx.value("link_spawned", id=spawn.spawn_tool_call_id, turn_id=spawn.parent_turn_id, label=label)
+    if named is None:
         raise TurnIsSealed(
             f"tool call {spawn.spawn_tool_call_id} has ended, has a subagent already, or is not of turn "
             f"{spawn.parent_turn_id}: start a subagent from an open call"

@@ -10,6 +10,7 @@ FinalStatus = Literal["completed", "failed"]
 CallStatus = Literal["pending", "running", "completed", "failed", "cancelled", "rejected", "abandoned"]
 OPEN_CALLS = ("pending", "running")
 Role = Literal["manager", "worker", "unified"]
+FileKind = Literal["read", "written", "referenced", "attached"]
 CompactionType = str  # 'summary' | 'sliding_window' | 'selective' | what a later strategy is called
 Trigger = Literal["context_limit", "manual", "periodic"]
 Reason = Literal["advance", "fork", "rewind", "replay", "merge", "import", "recover"]
@@ -53,7 +54,7 @@ class File(Struct, frozen=True):
     """A file that a message read, wrote, referred to or carried."""
 
     path: str
-    kind: Literal["read", "written", "referenced", "attached"] = "referenced"
+    kind: FileKind = "referenced"
     line_start: int | None = None
     line_end: int | None = None
 
@@ -114,7 +115,7 @@ class Call(Struct, frozen=True):
     completed_at: int | None = None
     id: str | None = None
     native_id: str | None = None
-    spawned: str | None = None  # the label of the session that it started, where the call's own source says so
+    spawned: str | None = None  # the label of the session that it started: linked with it, made if there is none
     evidence: str | None = None
 
 

@@ -6,6 +6,7 @@ So a text column holds a readable view; where that view lost something, the byte
 
 import math
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -47,10 +48,10 @@ def storable(text: str) -> str:
 def label(text: str, what: str = "label") -> str:
     """A name that people type: not empty, one line, at most 512 characters, no control characters."""
     if not isinstance(text, str):
-        raise BadInput(f"a {what} must be text, not {type(text).__name__}")
+        raise BadInput(f"{a(what)} must be text, not {type(text).__name__}")
     if not text or len(text) > 512 or text != text.strip() or not text.isprintable():  # noqa: PLR2004 - said in the docstring
         raise BadInput(
-            f"{text[:60]!r} can't be a {what}: use 1 to 512 printable characters on one line, "
+            f"{text[:60]!r} can't be {a(what)}: use 1 to 512 printable characters on one line, "
             "without spaces at the ends"
         )
     return text
@@ -63,6 +64,37 @@ def turn_name(turn_id: str) -> str:
     if not isinstance(turn_id, str):
         raise BadInput(f"a turn's id must be text, not {type(turn_id).__name__}: pass it as the ledger gave it")
     return turn_id
+
+
+def a(what: str) -> str:
+    """A thing with its article: a label, an alias."""
+    return f"an {what}" if what[:1] in "aeiou" else f"a {what}"
+
+
+def key(text: str | None, what: str) -> str | None:
+    """A text without bytes beside it: the same in both databases, so nothing that a column can't hold."""
+    if text is not None and (not isinstance(text, str) or readable(text)[1] is not None):
+        raise BadInput(f"{str(text)[:60]!r} can't be {a(what)}: pass text without NUL and lone surrogates")
+    return text
+
+
+def choice(value: str, allowed: tuple[str, ...], what: str) -> str:
+    """A word out of a closed list."""
+    if value not in allowed:
+        known = ", ".join(allowed)
+        raise BadInput(f"{label(value, what)!r} is not one of those allowed as {a(what)}: use one of {known}")
+    return value
+
+
+def names(tools: Iterable[str] | None) -> tuple[str, ...] | None:
+    """The names of tools; one text is no list of them, though it can be read letter by letter."""
+    if tools is None:
+        return None
+    if isinstance(tools, Iterable) and not isinstance(tools, str):
+        found = tuple(tools)
+        if all(isinstance(tool, str) for tool in found):
+            return found
+    raise BadInput('tools must be a list of names: pass ["Read"], not "Read"')
 
 
 def integer(value: int | None, what: str) -> int | None:
