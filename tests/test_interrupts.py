@@ -1,5 +1,6 @@
 """What is interrupted, forked or cut off leaves the rest as it should be."""
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agents_ledger import Ledger, Message, Turn
+from agents_ledger import AsyncLedger, Ledger, Message, Turn
 from agents_ledger.errors import StoreClosed
 from agents_ledger.store import forking
 from agents_ledger.store.database import Tx
@@ -307,3 +308,27 @@ def _end_connections(url: str) -> None:
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
+
+
+# asyncio
+
+
+def test_an_async_ledger_that_is_closed_says_so_and_keeps_what_its_users_raise(url: str) -> None:
+    async def close_inside(ledger: AsyncLedger) -> None:
+        async with ledger.turn("main", "hello"):
+            await ledger.close()
+            raise ValueError("mine")
+
+    async def use() -> None:
+        ledger = await AsyncLedger.open(url)
+        with pytest.raises(ValueError, match="mine"):
+            await close_inside(ledger)
+        await ledger.close()
+        for late in (lambda: ledger.append("main", say("late")), lambda: ledger.head("main"), lambda: ledger.turn("a")):
+            with pytest.raises(StoreClosed, match="open it again"):
+                await late()
+
+    asyncio.run(use())
+    with Ledger.open(url) as ledger:
+        assert ledger.counts()["live"] == 0
+        assert ledger.verify().is_good

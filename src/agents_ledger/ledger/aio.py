@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from agents_ledger.errors import StoreClosed
 from agents_ledger.ledger.ledger import Ledger
 from agents_ledger.ledger.live import LiveCall, LiveTurn
 from agents_ledger.model.entries import Message, Trigger, Usage
@@ -61,6 +62,7 @@ class AsyncLedger:
     def __init__(self, ledger: Ledger, threads: ThreadPoolExecutor) -> None:
         self.ledger = ledger
         self._threads = threads
+        self._is_closed = False
 
     @classmethod
     async def open(cls, url: str, *, readonly: bool = False, create: bool = True, env: "Env | None" = None) -> Self:
@@ -141,7 +143,10 @@ class AsyncLedger:
     index = _awaited(Ledger.index)
 
     async def close(self) -> None:
-        """Ends everything."""
+        """Ends everything; a second close does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             await asyncio.shield(asyncio.ensure_future(self.do(Ledger.close)))
         finally:
@@ -156,7 +161,11 @@ class AsyncLedger:
     async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs a blocking call on one of the ledger's threads."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
+        try:
+            running = loop.run_in_executor(self._threads, partial(work, *args, **kwargs))
+        except RuntimeError:  # its threads have been sent home
+            raise StoreClosed(f"the ledger {self.ledger.database.url} is closed: open it again") from None
+        return await running
 
     def later(self, work: Callable[[], object]) -> None:
         """Runs a blocking call that nobody waits for (nothing, if the ledger is closed already)."""
@@ -297,6 +306,8 @@ class Beginning:
 
     async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         # Shielded: a cancelled task still leaves a failed turn with its reason, not a live one.
+        if self._turn.live.status in ("completed", "failed"):
+            return
         leaving = self._ledger.on_thread(self._turn.live.__exit__, kind, problem, trace)
         await asyncio.shield(asyncio.ensure_future(leaving))
 
