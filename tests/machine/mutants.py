@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "after a compaction the kept turns are lost",
         "ledger/context.py",
-        "        yield from _kept(tx, turn, row, at)\n",
+        "    if row.replacement_json is None:\n        yield from _kept(tx, turn, row, turn.compaction_depth)\n",
         "",
     ),
     Mutant(
