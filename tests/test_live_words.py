@@ -267,9 +267,9 @@ def test_an_end_of_a_message_takes_no_transaction_of_its_own(ledger: Ledger) -> 
 def test_an_answer_without_words_is_what_was_streamed(ledger: Ledger) -> None:
     for thinking, kept in ((None, "a"), ("b", "ab")):
         turn = ledger.turn("main", "x")
+        call = turn.call("Read")
         first = turn.stream("Hello ", thinking="a")
         turn.stream("world")
-        call = turn.call("Read")
         with pytest.raises(UnresolvedCalls):
             turn.answer(thinking=thinking)
         call.complete()
