@@ -331,7 +331,7 @@ def test_fifty_tasks_write_at_once_and_the_loop_is_never_blocked(url: str) -> No
 
 
 def test_every_verb_of_a_ledger_is_awaited_with_the_same_arguments() -> None:
-    called_by_turns = {"watch", "unwatch"}
+    called_by_turns = {"watch", "unwatch", "remind"}
     verbs = {name for name, verb in vars(Ledger).items() if callable(verb) or isinstance(verb, classmethod)}
     public = {name for name in verbs if not name.startswith("_")} - called_by_turns
     assert public <= vars(AsyncLedger).keys(), "missing"

@@ -117,6 +117,20 @@ def test_a_file_that_is_in_use_at_the_fork_is_refused_in_the_child(
         assert ledger.verify().is_good
 
 
+def test_a_child_closes_what_it_was_given_though_the_parent_is_in_the_middle_of_a_step(ledger: Ledger) -> None:
+    live = ledger.turn("main", "hello")
+    with live._lock:  # noqa: SLF001 - as by a thread of the parent's, which the child does not have
+
+        def in_child() -> str:
+            closer = threading.Thread(target=ledger.close, daemon=True)
+            closer.start()
+            closer.join(_LONG_S)
+            return "hangs" if closer.is_alive() else "closed"
+
+        assert outcome_of(in_child) == "closed"
+    assert live.complete() == ledger.head("main")
+
+
 def test_whoever_asks_whether_something_happened_hears_of_it_over_a_fork(file: str) -> None:
     with Ledger.open(file) as ledger, Ledger.open(file) as other:
         before = ledger.database.pulse()

@@ -59,6 +59,26 @@ def _as_it_is(tx: Tx, begun: Begun) -> Record:
     return spoken(tx, [turn])[0] if begun.is_plain else complete(tx, turn)
 
 
+def abandon(tx: Tx, env: Env, turn_id: str, error: str) -> None:
+    """Fails a turn whose beginning was interrupted, if it is there at all."""
+    for row in tx.rows("lease_of", turn_id=turn_id):
+        finish(tx, env, LeaseRow(*row), "failed", error, Usage())
+
+
+def words_of(problem: object) -> str:
+    """Why a turn failed, as a text: an exception by its name and its words."""
+    if isinstance(problem, str):
+        return problem
+    try:
+        words = str(problem)
+    except Exception:  # noqa: BLE001 - whatever its `__str__` does, the turn is to end
+        words = ""
+    name = type(problem).__name__
+    if isinstance(problem, BaseException):
+        return f"{name}: {words}" if words else name
+    return words or name
+
+
 def recover(tx: Tx, env: Env) -> list[str]:
     """Closes the live turns of dead writers as failed; gives their ids. Never completes one in silence."""
     dead = [held for held in _leases(tx) if lease.is_dead(held, env.now())]

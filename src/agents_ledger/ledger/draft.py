@@ -8,6 +8,7 @@ from agents_ledger.store import Tx
 
 _FLUSH_S = 0.25
 _FLUSH_CHARS = 8192
+_AGAIN_S = 1.0  # after words could not be written
 
 
 class Draft:
@@ -20,6 +21,7 @@ class Draft:
         self._waiting = 0
         self._size = len(text) + len(thinking)
         self._written_at = time.monotonic()
+        self.due_at: float | None = None  # by when what waits is to be written
 
     @property
     def is_changed(self) -> bool:
@@ -32,9 +34,12 @@ class Draft:
         self._thinking.append(thinking)
         self._waiting += len(text) + len(thinking)
         self._size += len(text) + len(thinking)
+        now = time.monotonic()
+        if self.due_at is None and self._waiting:
+            self.due_at = now + _FLUSH_S
         # The larger the message, the rarer it is rewritten: the work stays linear in its length.
         large = self._waiting >= max(_FLUSH_CHARS, self._size // 8)
-        return large or time.monotonic() - self._written_at >= _FLUSH_S
+        return large or now - self._written_at >= _FLUSH_S
 
     def take_back(self, text: str, thinking: str) -> None:
         """Forgets the newest piece."""
@@ -42,6 +47,8 @@ class Draft:
         self._thinking.pop()
         self._waiting -= len(text) + len(thinking)
         self._size -= len(text) + len(thinking)
+        if not self._waiting:
+            self.due_at = None
 
     def write(self, tx: Tx, turn_id: str, root_id: str) -> None:
         """Writes the message as it is now."""
@@ -63,3 +70,8 @@ class Draft:
         """Everything is written."""
         self._waiting = 0
         self._written_at = time.monotonic()
+        self.due_at = None
+
+    def put_off(self) -> None:
+        """It could not be written: it is tried again a little later."""
+        self.due_at = time.monotonic() + _AGAIN_S

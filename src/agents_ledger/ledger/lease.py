@@ -3,15 +3,19 @@
 import os
 import threading
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from agents_ledger.errors import LedgerError
 
 if TYPE_CHECKING:
+    from agents_ledger.ledger.live import LiveTurn
     from agents_ledger.model.rows import LeaseRow
 
 TTL_MS = 60_000
 _BEATS = 3  # renewals within a lease's life
+_LEAST_S = 0.05  # between two looks
 
 
 _open_writers: set[str] = set()  # the ledgers that are open in this process
@@ -44,11 +48,14 @@ def is_dead(lease: "LeaseRow", now: int) -> bool:
 
 
 class Heartbeat:
-    """Renews this process's leases in the background, as long as there are live turns."""
+    """Renews a ledger's leases and writes streamed words that wait, in the background, while there are live turns."""
 
-    def __init__(self, renew: Callable[[], None]) -> None:
+    def __init__(self, renew: Callable[[], None], turns: "dict[str, LiveTurn]") -> None:
         self._renew = renew
-        self._stop = threading.Event()
+        self._turns = turns
+        self._is_stopped = False
+        self._wake = threading.Event()
+        self._until = inf  # when it looks again by itself
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -59,19 +66,52 @@ class Heartbeat:
                 self._thread = threading.Thread(target=self._beat, name="ledger-heartbeat", daemon=True)
                 self._thread.start()
 
+    def remind(self, due_at: float) -> None:
+        """Words wait, and are to be written by then."""
+        if due_at < self._until:
+            self._wake.set()
+
     def stop(self) -> None:
         """Stops and waits for the last beat."""
-        self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        self._is_stopped = True
+        self._wake.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
 
     def _beat(self) -> None:
-        while not self._stop.wait(TTL_MS / _BEATS / 1000):
-            try:
-                self._renew()
-            except LedgerError:
-                # A full disk or a server that is away: the next beat tries again, writers see the error themselves.
-                continue
+        beat_at = monotonic() + TTL_MS / _BEATS / 1000
+        while not self._is_stopped:
+            self._until = inf  # before the look: whoever comes after it wakes this thread
+            due_at = self._write_waiting()
+            if monotonic() >= beat_at:
+                if self._is_over():
+                    return
+                self._renew_all()
+                beat_at = monotonic() + TTL_MS / _BEATS / 1000
+            self._until = min(beat_at, due_at)
+            self._wake.wait(max(self._until - monotonic(), _LEAST_S))
+            self._wake.clear()
+
+    def _write_waiting(self) -> float:
+        """Writes the words that have waited long enough; gives when the next ones are due."""
+        due = [turn.write_due(monotonic()) for turn in list(self._turns.values())]
+        return min((at for at in due if at is not None), default=inf)
+
+    def _renew_all(self) -> None:
+        try:
+            self._renew()
+        except LedgerError:
+            # A full disk or a server that is away: the next beat tries again, writers see the error themselves.
+            return
+
+    def _is_over(self) -> bool:
+        """Whether there is nothing to do any more: the next live turn starts a thread anew."""
+        with self._lock:
+            if self._turns:
+                return False
+            self._thread = None
+            return True
 
 
 def _machine() -> str:

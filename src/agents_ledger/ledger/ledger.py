@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from agents_ledger.errors import LedgerError
@@ -16,6 +17,7 @@ from agents_ledger.store import ALL, Database, Tx
 if TYPE_CHECKING:
     from agents_ledger.ledger import (
         append,
+        beginning,
         build,
         closing,
         compact,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from agents_ledger.model.summary import Summariser
 else:  # no program needs all of it, and `ldg` is to answer at once: each is loaded when it is asked for
     append = Later("agents_ledger.ledger.append")
+    beginning = Later("agents_ledger.ledger.beginning")
     build = Later("agents_ledger.ledger.build")
     closing = Later("agents_ledger.ledger.closing")
     compact = Later("agents_ledger.ledger.compact")
@@ -74,7 +77,7 @@ class Ledger:
         self.writer = lease.writer_name()
         self._live: dict[str, live.LiveTurn] = {}
         self._unindexed = 0
-        self._heartbeat = lease.Heartbeat(self._renew)
+        self._heartbeat = lease.Heartbeat(self._renew, self._live)
         self.recovered: list[str] = [] if database.readonly else self.recover()
 
     @classmethod
@@ -88,15 +91,20 @@ class Ledger:
             raise
 
     def close(self) -> None:
-        """Ends everything: live turns of this object fail as interrupted."""
-        for turn in list(self._live.values()):
+        """Ends everything: live turns of this object fail as interrupted. What went wrong is raised after all of it."""
+        if self.database.is_carried:
+            self.database.close()
+            return  # the turns are the parent's, and a thread that is not here may hold their locks
+        ends: list[Callable[[], None]] = [partial(self._interrupt, turn) for turn in list(self._live.values())]
+        ends += [self._heartbeat.stop, partial(lease.retire, self.writer), self.database.close]
+        first: BaseException | None = None
+        for end in ends:
             try:
-                turn.fail("interrupted: the ledger was closed")
-            except LedgerError:
-                continue  # its lease is left behind; the next opener closes the turn
-        self._heartbeat.stop()
-        lease.retire(self.writer)
-        self.database.close()
+                end()
+            except BaseException as problem:  # noqa: BLE001 - raised below
+                first = problem if first is None else first
+        if first is not None:
+            raise first
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +150,7 @@ class Ledger:
         )
         opening = () if system is None else (entries.Message("system", system),)
         made = origin or sessions.Origin(persona_id=persona)
-        return live.LiveTurn(self, session, opening + _asked(query), settings, made, expect)
+        return live.LiveTurn(self, beginning.Wanted(session, opening + _asked(query), settings, made, expect))
 
     def append(
         self,
@@ -462,14 +470,22 @@ class Ledger:
         self.database.write(body)
 
     def watch(self, turn: "live.LiveTurn") -> None:
-        """Takes care of a live turn's lease (called by the turn itself)."""
+        """Takes care of a live turn from just before it is written (called by the turn itself)."""
         self._live[turn.id] = turn
         self._heartbeat.start()
+
+    def remind(self, due_at: float) -> None:
+        """A live turn has words that are to be written by then, whatever it does (called by the turn itself)."""
+        self._heartbeat.remind(due_at)
 
     def unwatch(self, turn: "live.LiveTurn") -> None:
         """A live turn has ended (called by the turn itself)."""
         if self._live.pop(turn.id, None) is not None:
             self._sealed_one()
+
+    def _interrupt(self, turn: "live.LiveTurn") -> None:
+        with suppress(LedgerError):  # its lease is left behind; the next opener closes the turn
+            turn.fail("interrupted: the ledger was closed")
 
     def _catch_up(self) -> None:
         """Lets the search index have everything, if this can write."""

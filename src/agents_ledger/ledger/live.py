@@ -6,14 +6,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
-from agents_ledger.ledger import append, closing, given, lease, sessions
-from agents_ledger.ledger.build import Builder, Place, settle
+from agents_ledger.errors import (
+    BadInput,
+    HeadMoved,
+    LeaseLost,
+    LedgerError,
+    NotAllowed,
+    ReadOnlyStore,
+    SessionArchived,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    StoreFull,
+    TurnIsSealed,
+    UnresolvedCalls,
+)
+from agents_ledger.ledger import append, closing, given, sessions
+from agents_ledger.ledger.beginning import Wanted, begin
+from agents_ledger.ledger.build import Builder
 from agents_ledger.ledger.draft import Draft
-from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.records import read_turn
-from agents_ledger.model.entries import Call, CallStatus, Message, Settings, Spawn, Usage
-from agents_ledger.model.rows import CallRow, LeaseRow, MessageRow, TurnRow
+from agents_ledger.model.entries import Call, CallStatus, Message, Spawn, Usage
+from agents_ledger.model.rows import CallRow, MessageRow
 from agents_ledger.model.texts import integer, json_text
 from agents_ledger.store import Tx
 
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
     from agents_ledger.ledger.ledger import Ledger
 
 T = TypeVar("T")
+_NOTHING_WRITTEN = (ReadOnlyStore, StoreBusy, StoreClosed, StoreFull)  # other errors of a store may come after a commit
 
 
 class Next(NamedTuple):
@@ -35,34 +50,33 @@ class LiveTurn:
 
     Every method returns after its change is durable and visible to readers; only `stream` gathers words for a
     quarter of a second or 8 KB. As a context manager the turn completes at the end of the block, or fails with
-    the reason if the block raises.
+    the reason if the block raises; what the block raised is what comes out of it.
     """
 
-    def __init__(
-        self,
-        ledger: "Ledger",
-        session: str,
-        messages: tuple[Message, ...],
-        settings: Settings,
-        origin: sessions.Origin,
-        expect: str | Head | None = HEAD,
-    ) -> None:
+    def __init__(self, ledger: "Ledger", wanted: Wanted) -> None:
         self._ledger = ledger
         self._env = ledger.env
         self._lock = threading.RLock()
         self._usage = Usage()
         self._permissions_used: str | None = None
         self._draft: Draft | None = None
+        self._lost: NotAllowed | None = None  # somebody else has ended it, and no call of its writer knows
         self._status = "pending"
         self._last_assistant: str | None = None
-        self._is_plain = True  # nothing but messages and calls hangs on it
-        self.id = self._env.new_id(None)
-        self._held, self._place, self._row = ledger.database.write(
-            lambda tx: self._begin(tx, session, messages, settings, origin, expect)
-        )
         # Nobody else adds to this turn. None: how a write has ended is not known, so the database is asked.
-        self._next: Next | None = Next(len(messages), 0)
-        ledger.watch(self)
+        self._next: Next | None = None
+        self.id = self._env.new_id(None)
+        self._is_begun = False
+        ledger.watch(self)  # before it is written: whatever interrupts the beginning, the ledger can end it
+        try:
+            self._held, begun = ledger.database.write(lambda tx: begin(tx, self._env, ledger.writer, self.id, wanted))
+            self._row, self._place = begun.row, begun.place
+            self._is_plain = begun.is_plain  # nothing but messages and calls hangs on it
+            self._is_begun = True
+        except BaseException as problem:
+            self._give_up(problem)
+            raise
+        self._next = Next(len(wanted.messages), 0)
 
     @property
     def session(self) -> str:
@@ -94,28 +108,37 @@ class LiveTurn:
     ) -> str:
         """The assistant's words: a message of their own, or the end of what was streamed. Gives its id."""
         with self._lock:
-            if content is None and thinking is None and self._draft is not None:
+            total = self._with(usage)
+            if content is None and thinking is None and not details and self._draft is not None:
                 message_id = self._end_draft()
             else:
                 message_id = self.message(Message("assistant", content, thinking=thinking, **details))
-            if usage is not None:
-                self.count(usage)
+            self._usage = total
             return message_id
 
     def stream(self, text: str = "", *, thinking: str = "") -> str:
-        """Adds to the message that is being spoken; written every quarter of a second or 8 KB. Gives its id."""
+        """Adds to the message that is being spoken, until another one comes; gives its id.
+
+        What is said is written after a quarter of a second, or 8 KB.
+        """
+        if not (isinstance(text, str) and isinstance(thinking, str)):
+            raise _no_text(thinking if isinstance(text, str) else text)
         with self._lock:
-            if self._draft is None:
+            draft = self._draft
+            if draft is None:
                 row = self._add_message(Message("assistant", text, thinking=thinking or None))
                 self._draft = Draft(row.id, text, thinking)
                 return row.id
-            if self._draft.add(text, thinking):
+            known = draft.due_at
+            if draft.add(text, thinking):
                 try:
                     self._write(_nothing)
                 except BaseException:
-                    self._draft.take_back(text, thinking)  # whoever tries again says it again
+                    draft.take_back(text, thinking)  # whoever tries again says it again
                     raise
-            return self._draft.message_id
+            elif known is None and draft.due_at is not None:
+                self._ledger.remind(draft.due_at)
+            return draft.message_id
 
     def call(
         self,
@@ -134,11 +157,7 @@ class LiveTurn:
     def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
         with self._lock:
-            total = self._usage + usage
-            # Refused here, where it is given: at the end of the turn it would keep it from ending at all.
-            for name, value in msgspec.structs.asdict(total).items():
-                integer(value, f"{name} tokens")
-            self._usage = total
+            self._usage = self._with(usage)
 
     def use_permissions(self, permissions: Any) -> None:
         """Says which permissions were exercised (kept when the turn ends)."""
@@ -155,11 +174,15 @@ class LiveTurn:
         usage: Usage | None = None,
         **details: Any,  # the other fields of Message
     ) -> str:
-        """The last words and the end of the turn, in one durable step; gives the turn's id (see `complete`)."""
+        """The last words and the end of the turn, in one durable step; gives the turn's id (see `complete`).
+
+        Without content they are what was streamed, if that has not ended; `thinking` is added to it then.
+        """
         with self._lock:
-            if usage is not None:
-                self.count(usage)
-            return self._complete(Message("assistant", content, thinking=thinking, **details))
+            total = self._with(usage)
+            if content is None and not details and self._draft is not None:
+                return self._complete_draft(self._draft, thinking or "", total)
+            return self._complete(total, Message("assistant", content, thinking=thinking, **details))
 
     def complete(self, usage: Usage | None = None) -> str:
         """Seals the turn and moves the session to it; gives its id.
@@ -167,14 +190,17 @@ class LiveTurn:
         Raises HeadMoved if the session moved meanwhile: the turn is kept as a branch then.
         """
         with self._lock:
-            if usage is not None:
-                self.count(usage)
-            return self._complete()
+            return self._complete(self._with(usage))
 
-    def fail(self, reason: str) -> str:
-        """Seals the turn as failed, with the reason; open calls are abandoned. Gives its id."""
+    def fail(self, reason: object) -> str:
+        """Seals the turn as failed, with the reason (words or an exception); abandons open calls. Gives its id."""
+        words = closing.words_of(reason)
         with self._lock:
-            self._finish("failed", reason)
+            if self._is_begun:
+                self._finish("failed", words, self._usage)
+            else:
+                self._ledger.database.write(lambda tx: closing.abandon(tx, self._env, self.id, words))
+                self._end("failed")
             return self.id
 
     def __enter__(self) -> Self:
@@ -182,16 +208,74 @@ class LiveTurn:
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         with self._lock:
-            if self._status in ("completed", "failed"):
+            if self._status in ("completed", "failed") and self._lost is None:
                 return
             if problem is not None:
-                self.fail(f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__)
+                self._fail_by(problem)
                 return
             try:
                 self.complete()
             except UnresolvedCalls as unresolved:
-                self.fail(str(unresolved))
+                self._fail_by(unresolved, str(unresolved))
                 raise
+            except (KeyboardInterrupt, SystemExit) as interrupt:
+                self._fail_by(interrupt)
+                raise
+
+    # what the ledger's own thread does
+
+    def write_due(self, now: float) -> float | None:
+        """Writes the words that have waited long enough; gives when others are due."""
+        draft = self._draft
+        if draft is None or draft.due_at is None or draft.due_at > now:
+            return None if draft is None else draft.due_at
+        if self._lock.acquire(blocking=False):
+            try:
+                self._write_waiting(draft)
+            finally:
+                self._lock.release()
+        else:
+            return now  # somebody is at work on it: other turns must not wait for that
+        return draft.due_at
+
+    def _write_waiting(self, draft: Draft) -> None:
+        if self._draft is not draft or not draft.is_changed:
+            return
+        try:
+            self._write(_nothing)
+        except NotAllowed as lost:
+            self._lost = lost
+        except Exception:  # noqa: BLE001 - the words still wait: the turn's next call tries it too, and tells
+            draft.put_off()
+
+    # how it ends
+
+    def _give_up(self, problem: BaseException) -> None:
+        """It could not be begun: it fails if it is there; where nobody can tell, the ledger ends it later."""
+        is_told = isinstance(problem, LedgerError) and not isinstance(problem, StoreError)
+        if is_told or isinstance(problem, _NOTHING_WRITTEN):
+            self._end("failed")
+        else:
+            self._fail_by(problem)
+
+    def _fail_by(self, problem: BaseException, words: str | None = None) -> None:
+        """Lets the turn fail; whatever keeps it from that is a note at the problem, which is the one to come out."""
+        try:
+            self.fail(words or problem)
+        except BaseException as worse:
+            if isinstance(problem, Exception) and not isinstance(worse, Exception):
+                raise  # an interrupt is never lost
+            problem.add_note(f"turn {self.id} could not be failed: {closing.words_of(worse)}")
+
+    def _with(self, usage: Usage | None) -> Usage:
+        """The tokens so far and these."""
+        if usage is None:
+            return self._usage
+        total = self._usage + usage
+        # Refused here, where it is given: at the end of the turn it would keep it from ending at all.
+        for name, value in msgspec.structs.asdict(total).items():
+            integer(value, f"{name} tokens")
+        return total
 
     def _add_message(self, message: Message) -> MessageRow:
         row = self._write(lambda tx, next_: self._insert_message(tx, message, next_), messages=1)
@@ -213,33 +297,6 @@ class LiveTurn:
 
     # inside a transaction
 
-    def _begin(
-        self,
-        tx: Tx,
-        label: str,
-        messages: tuple[Message, ...],
-        settings: Settings,
-        origin: sessions.Origin,
-        expect: str | Head | None,
-    ) -> tuple[LeaseRow, Place, TurnRow]:
-        session, head = sessions.ensure_with_head(tx, self._env, label, origin)
-        if not isinstance(expect, Head) and session.thread_id != expect:
-            raise HeadMoved(session.label, expect, session.thread_id, None)
-        now = self._env.now()
-        place = append.place_under(tx, self._env, session.thread_id, self.id, head)
-        builder = Builder(self.id, place.root_id, self._env)
-        turn = builder.turn(settings, "normal", now, None)
-        turn.session_label = session.label
-        for sequence, message in enumerate(messages):
-            builder.message(given.check_message(message), sequence, now)
-        settle(builder.record(turn), place)
-        tx.run_all("insert_turn", [turn])
-        self._insert(tx, builder)
-        expires = now + lease.TTL_MS
-        held = LeaseRow(self.id, session.label, self._ledger.writer, self._env.new_id(None), expires)
-        tx.run_all("insert_lease", [held])
-        return held, place, turn
-
     def _write(self, body: Callable[[Tx, Next], T], messages: int = 0, calls: int = 0) -> T:
         """One durable step of this turn, if the lease is still ours; it adds so many messages and calls."""
         self._require_open()
@@ -255,7 +312,9 @@ class LiveTurn:
         done, used = self._ledger.database.write(guarded)
         self._next = Next(used.message + messages, used.call + calls)
         self._status = "streaming"
-        if self._draft is not None:
+        if messages:
+            self._draft = None  # what is streamed from now on comes after them
+        elif self._draft is not None:
             self._draft.flushed()
         return done
 
@@ -265,8 +324,7 @@ class LiveTurn:
         if held is not None:
             return Next(*held) if known is None else known
         turn = read_turn(tx, self.id)
-        self._status = turn.status
-        self._ledger.unwatch(self)
+        self._end(turn.status)
         if turn.status == "completed" or not (turn.error or "").startswith("interrupted: its writer"):
             raise TurnIsSealed(f"turn {self.id} is {turn.status} already: begin a new one")
         raise LeaseLost(f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn")
@@ -327,10 +385,20 @@ class LiveTurn:
         self._draft = None
         return message_id
 
-    def _complete(self, last: Message | None = None) -> str:
-        if not self._finish("completed", None, last):
+    def _complete(self, usage: Usage, last: Message | None = None) -> str:
+        if not self._finish("completed", None, usage, last):
             self._say_why_not_moved()
         return self.id
+
+    def _complete_draft(self, draft: Draft, thinking: str, usage: Usage) -> str:
+        if not isinstance(thinking, str):
+            raise _no_text(thinking)
+        draft.add("", thinking)
+        try:
+            return self._complete(usage)
+        except BaseException:
+            draft.take_back("", thinking)
+            raise
 
     def _say_why_not_moved(self) -> None:
         with self._ledger.database.read() as tx:
@@ -342,7 +410,7 @@ class LiveTurn:
             )
         raise HeadMoved(self.session, self.parent_id, None if row is None else row[1], self.id)
 
-    def _finish(self, status: str, error: str | None, last: Message | None = None) -> bool:
+    def _finish(self, status: str, error: str | None, usage: Usage, last: Message | None = None) -> bool:
         self._require_open()
         known, self._next = self._next, None
 
@@ -352,16 +420,21 @@ class LiveTurn:
             if last is not None:
                 self._insert_message(tx, last, next_)
             begun = closing.Begun(self._row, self._place, self._is_plain)
-            return closing.finish(
-                tx, self._env, self._held, status, error, self._usage, self._permissions_used, begun=begun
-            )
+            return closing.finish(tx, self._env, self._held, status, error, usage, self._permissions_used, begun=begun)
 
         moved = self._ledger.database.write(body)
-        self._status = status
-        self._ledger.unwatch(self)
+        self._end(status)
         return moved
 
+    def _end(self, status: str) -> None:
+        self._status = status
+        self._draft = None
+        self._ledger.unwatch(self)
+
     def _require_open(self) -> None:
+        if self._lost is not None:
+            lost, self._lost = self._lost, None
+            raise lost
         if self._status in ("completed", "failed"):
             raise TurnIsSealed(f"turn {self.id} is {self._status}: begin a new one")
 
@@ -393,6 +466,10 @@ class LiveCall:
     def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent: a session of its own, linked both ways. Gives its label."""
         return self._turn.spawn(self.id, label, task)
+
+
+def _no_text(piece: object) -> BadInput:
+    return BadInput(f"only text can be streamed, not {type(piece).__name__}: decode or convert it first")
 
 
 def _nothing(_: Tx, __: Next) -> None:

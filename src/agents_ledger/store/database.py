@@ -1,5 +1,6 @@
 """The few verbs of a database, and the way a ledger is named: by its URL."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -48,6 +49,12 @@ class Database(ABC):
     url: str
     dialect: str
     readonly: bool
+    _pid: int
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether this object came into this process by a fork()."""
+        return os.getpid() != self._pid
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Tx]:

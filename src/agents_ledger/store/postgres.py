@@ -216,7 +216,7 @@ class PostgresDatabase(Database):
         if self._closed:
             return
         self._closed = True
-        if os.getpid() != self._pid:
+        if self.is_carried:
             return  # the socket is the parent's too
         listening = [] if self._listener is None else [self._listener]
         with self._writer_lock:  # a commit that is under way comes to its end
@@ -279,7 +279,7 @@ class PostgresDatabase(Database):
     def _check_usable(self) -> None:
         if self._closed:
             raise StoreClosed(f"the ledger {self.url} is closed: open it again")
-        if os.getpid() != self._pid:
+        if self.is_carried:
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
     def _idle_reader(self) -> "psycopg.Connection[Row] | None":

@@ -207,7 +207,7 @@ class SqliteDatabase(Database):
         if self._closed:
             return
         self._closed = True
-        if os.getpid() != self._pid:
+        if self.is_carried:
             return  # the parent's connections must not be touched here
         with self._writer_lock:
             self._close_all()
@@ -365,7 +365,7 @@ class SqliteDatabase(Database):
     def _check_usable(self) -> None:
         if self._closed:
             raise StoreClosed(f"the ledger {self.url} is closed: open it again")
-        if os.getpid() != self._pid:
+        if self.is_carried:
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
     def _connect(self, flags: int = _READABLE, *, reads: bool = True) -> apsw.Connection:
