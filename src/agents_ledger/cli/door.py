@@ -49,7 +49,11 @@ class Door:
 
         if create:
             config.prepare_folder(self.url)
-        return Ledger.open(self.url, create=create, env=env)
+        ledger = Ledger.open(self.url, create=create, env=env)
+        if steps := len(ledger.database.migrated):
+            taken = "1 migration" if steps == 1 else f"{steps} migrations"
+            click.echo(f"ldg: the ledger was of an older version and is up to date now ({taken})", err=True)
+        return ledger
 
 
 def door(body: Callable[Concatenate[Door, P], R]) -> Callable[P, R]:

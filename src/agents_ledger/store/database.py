@@ -50,6 +50,7 @@ class Database(ABC):
     url: str
     dialect: str
     readonly: bool
+    migrated: tuple[str, ...] = ()  # the steps by which an older ledger was brought up to date when it was opened
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Tx]:
@@ -89,8 +90,8 @@ class Database(ABC):
         """What the engine itself finds wrong with its storage."""
 
     @abstractmethod
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy, made while others read and write. Never overwrites."""
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
+        """A consistent copy, made while others read and write; gives its path. Never overwrites."""
 
     @abstractmethod
     def pulse(self) -> int:

@@ -23,7 +23,7 @@ from agents_ledger.errors import (
     StoreUnreachable,
 )
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx, without_password
-from agents_ledger.store.files import publish
+from agents_ledger.store.files import make_copy
 from agents_ledger.store.statements import statements
 
 try:
@@ -158,32 +158,26 @@ class PostgresDatabase(Database):
         """Nothing to ask: constraints are always on, and pages are checked when they are read (see `doctor`)."""
         return []
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
         """`pg_dump` in its custom format, into a new file that appears only when it is complete."""
         del progress  # pg_dump does not say how far it is
-        path = Path(target).absolute()
-        if path.exists():
-            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
         program = shutil.which("pg_dump")
         if program is None:
             raise StoreUnreachable("pg_dump is not installed: install PostgreSQL's client programs, then try again")
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        return make_copy(target, lambda partial: self._dump(program, partial))
+
+    def _dump(self, program: str, partial: Path) -> None:
         parts = urlsplit(self.dsn)
         secret = {"PGPASSWORD": unquote(parts.password)} if parts.password else {}
         bare = (
             urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@"))) if secret else self.dsn
         )
         command = [program, "--format=custom", f"--file={partial}", f"--dbname={bare}"]
-        try:
-            done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
-                command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
-            )
-            if done.returncode:
-                raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
-            if not publish(partial, path):
-                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
-        finally:
-            partial.unlink(missing_ok=True)
+        done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
+            command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
+        )
+        if done.returncode:
+            raise StoreError(f"pg_dump failed: {done.stderr.strip()}")
 
     def pulse(self) -> int:
         """The next transaction number: another one after any commit on the server."""

@@ -4,14 +4,15 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
+from agents_ledger.errors import ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
-from agents_ledger.store.files import absolute, filesystem_of, make_whole, publish, require_folder
+from agents_ledger.store.files import absolute, filesystem_of, make_copy, make_whole, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
 
@@ -146,22 +147,10 @@ class SqliteDatabase(Database):
                 connection.close()
             return found
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
         """The backup API, into a new file that appears only when it is complete."""
-        from pathlib import Path  # noqa: PLC0415 - as above
-
-        path = Path(target).absolute()
-        if path.exists():
-            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
-        partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
         self._check_usable()
-        try:
-            with translated(str(path)):
-                self._copy_to(partial, progress)
-            if not publish(partial, path):
-                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
-        finally:
-            partial.unlink(missing_ok=True)
+        return make_copy(target, lambda partial: self._copy_to(partial, progress))
 
     def pulse(self) -> int:
         """SQLite's `data_version`, on a connection that does nothing else: it counts the commits of all others."""
@@ -227,17 +216,19 @@ class SqliteDatabase(Database):
         connection.close()
 
     def _copy_to(self, target: "Path", progress: Callable[[int, int], None] | None) -> None:
-        copy = apsw.Connection(str(target))
-        try:
+        with translated(self.path):
             source = self._connect()
+            copy = apsw.Connection(str(target))
             try:
                 # one snapshot: without it every commit of others would make the copy begin again
                 source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+                copy.execute("PRAGMA journal_mode=OFF")  # a copy that fails is removed, not rolled back
                 _copy(copy, source, progress)
+            except apsw.FullError:  # it is the copy that has no space, and SQLite does not say why
+                raise OSError(ENOSPC, "no space left") from None
             finally:
+                copy.close()
                 source.close()
-        finally:
-            copy.close()
 
     def _run(self, jobs: list[Job]) -> None:
         connection = self._usable_writer()
