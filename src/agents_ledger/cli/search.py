@@ -88,7 +88,7 @@ def catching_up(opened: Door) -> Ledger:
     if not is_behind(ledger.database):
         return ledger
     ledger.close()
-    return opened.writing()
+    return opened.showing(opened.writing())
 
 
 def _print(screen: Screen, opened: Door, text: str, found: "Found", *, is_later: bool) -> None:

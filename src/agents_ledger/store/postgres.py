@@ -78,6 +78,34 @@ class PostgresTx(Tx):
         return self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True).fetchall()
 
 
+class PostgresReadTx(PostgresTx):
+    """A snapshot."""
+
+    def __init__(self, connection: "psycopg.Connection[Row]", on_damaged_text: Callable[[], None] | None) -> None:
+        super().__init__(connection)
+        self.on_damaged_text = on_damaged_text
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query; a server checks texts that come in, and gives out what its disk has made of them."""
+        try:
+            return super().rows(name, **params)
+        except UnicodeDecodeError:
+            if self.on_damaged_text is None:
+                raise
+            self.on_damaged_text()
+            self._cursor = self._connection.cursor()
+            self._cursor.adapters.register_loader("text", _AnyText)
+            return super().rows(name, **params)
+
+
+class _AnyText(psycopg.adapt.Loader):
+    """A text as far as it is one."""
+
+    def load(self, data: Any) -> str:
+        """With replacement characters."""
+        return bytes(data).decode("utf-8", "replace")
+
+
 class PostgresDatabase(Database):
     """A database on a server: one connection that writes, and readers beside it."""
 
@@ -105,7 +133,7 @@ class PostgresDatabase(Database):
         try:
             with self._translated(), connection.pipeline():
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=True)
-                yield PostgresTx(connection)
+                yield PostgresReadTx(connection, self.on_damaged_text)
                 connection.execute("COMMIT", prepare=True)  # after a ROLLBACK psycopg forgets what it prepared
         finally:
             self._give_back(connection)
@@ -126,6 +154,16 @@ class PostgresDatabase(Database):
         self._check_usable()
         with self._translated():
             return self._writer.execute(_sql(sql)).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The same, row by row, on a connection of its own."""
+        self._check_usable()
+        connection = self._connect()
+        try:
+            with self._translated(), connection.transaction(), connection.cursor(name="stream") as cursor:
+                yield from cursor.execute(_sql(sql))
+        finally:
+            connection.close()
 
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
@@ -149,8 +187,17 @@ class PostgresDatabase(Database):
                 cursor = connection.execute(_sql(sql), prepare=True)
                 if cursor.description is None:
                     raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
-                rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-                return [column.name for column in cursor.description], rows
+                try:
+                    rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+                except UnicodeDecodeError:
+                    if self.on_damaged_text is None:
+                        raise
+                    self.on_damaged_text()
+                    cursor = connection.cursor()
+                    cursor.adapters.register_loader("text", _AnyText)
+                    cursor.execute(_sql(sql), prepare=True)
+                    rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+                return [column.name for column in cursor.description or ()], rows
         finally:
             connection.close()
 
@@ -315,6 +362,10 @@ class PostgresDatabase(Database):
             raise Conflict(f"it is there already ({told}): give the new one another id or key") from problem
         except pg.CheckViolation as problem:
             raise BadInput(f"a value is not one of those allowed ({problem.diag.message_primary})") from problem
+        except UnicodeDecodeError as problem:
+            raise StoreCorrupt(
+                f"a text in {self.url} is damaged ({problem}): restore a backup; `ldg verify` names the row"
+            ) from problem
         except (psycopg.DataError, UnicodeEncodeError) as problem:
             raise BadInput(
                 f"{problem}: pass text without NUL or lone surrogates, numbers of at most 64 bits"

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ from agents_ledger.store import sqlite_rank
 from agents_ledger.store.database import Database, GroupCommit, Job, Row, Tx
 from agents_ledger.store.files import absolute, filesystem_of, make_copy, make_whole, require_folder
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
-from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
+from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx, as_texts, with_bytes
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load, and is needed to make and to copy files
     from pathlib import Path
@@ -103,6 +103,16 @@ class SqliteDatabase(Database):
         with translated(self.path):
             return connection.execute(sql).fetchall()
 
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The same, row by row, on a connection of its own."""
+        self._check_usable()
+        with translated(self.path):
+            connection = self._connect()
+            try:
+                yield from connection.execute(sql)
+            finally:
+                connection.close()
+
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
         connection = self._usable_writer()
@@ -122,30 +132,29 @@ class SqliteDatabase(Database):
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
     ) -> tuple[list[str], list[Row]]:
         """Somebody's own SQL, on a connection that can't write, attach, or change settings."""
-        from agents_ledger.store.sqlite_query import read_only  # noqa: PLC0415 - only here
+        from agents_ledger.store.sqlite_query import column_names, read_only  # noqa: PLC0415 - only here
 
         self._check_usable()
         with translated(self.path):
             connection = self._connect()
         try:
             with translated(self.path, "the query"):
-                return read_only(connection, sql, limit, timeout_s)
+                try:
+                    return read_only(connection, sql, limit, timeout_s)
+                except UnicodeDecodeError:
+                    if self.on_damaged_text is None:
+                        raise
+                    self.on_damaged_text()
+                    names = column_names(connection, sql)
+                    rows = read_only(connection, with_bytes(sql, len(names)), limit, timeout_s)[1]
+                    return names, [as_texts(row) for row in rows]
         finally:
             connection.close()
 
     def check(self) -> list[str]:
-        """SQLite's own integrity and foreign key checks."""
-        self._check_usable()
-        with translated(self.path):
-            # a connection of its own: one that has searched before keeps an outdated picture of the search index here
-            connection = self._connect()
-            try:
-                found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
-                for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-                    found.append(f"{table} row {rowid} refers to a {parent} row that is not there")
-            finally:
-                connection.close()
-            return found
+        """SQLite's own integrity check."""
+        # a connection of its own: one that has searched before keeps an outdated picture of the search index here
+        return [text for (text,) in self.stream("PRAGMA integrity_check(20)") if text != "ok"]
 
     def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
         """The backup API, into a new file that appears only when it is complete."""
@@ -351,9 +360,12 @@ class _Read:
         except BaseException:
             self._connection.close()
             raise
-        return SqliteReadTx(self._connection, self._database.path)
+        return SqliteReadTx(self._connection, self._database.path, self._database.on_damaged_text)
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, StoreError):
+            self._connection.close()  # a statement that stopped half-way would keep its snapshot
+            return
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self._database.return_reader(self._connection)
