@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
 from agents_ledger.ledger import compact, derived, evidence, sessions, threads
-from agents_ledger.ledger.records import complete_all, read_turn
+from agents_ledger.ledger.records import complete_all, read_turn, spoken
 from agents_ledger.model import hashes, rules, zstd
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import LogRow, MoveRow, Record, SaveRow, SessionRow, TurnRow
@@ -205,7 +205,7 @@ def _check_open(tx: Tx, places: derived.Places) -> Iterator[Finding]:
     """Turns that are not sealed yet have no hash, but they can be read."""
     last = ""
     while page := [TurnRow(*row) for row in tx.rows("open_page", after=last, limit=_PAGE)]:
-        for record in complete_all(tx, page):
+        for record in spoken(tx, page):
             yield from (Finding(*wrong) for wrong in places.check(record))
         last = page[-1].id
 

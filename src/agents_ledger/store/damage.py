@@ -23,10 +23,6 @@ _COLUMNS = {
     ),
 }
 _BYTES = {"sqlite": "CAST({} AS BLOB)", "postgres": "textsend({}::TEXT)"}
-_BROKEN = (
-    'SELECT DISTINCT k."table", f."from", f."table", f."to" '
-    'FROM pragma_foreign_key_check k JOIN pragma_foreign_key_list(k."table") f ON f.id = k.fkid ORDER BY 1, 2'
-)
 
 
 class Damaged(Struct, frozen=True):
@@ -54,10 +50,9 @@ def damaged_texts(database: Database) -> Iterator[Damaged]:
 
 
 def broken_references(database: Database) -> Iterator[Damaged]:
-    """Rows that refer to one that is not there; PostgreSQL keeps its constraints, SQLite's can be switched off."""
-    if database.dialect != "sqlite":
-        return
-    links = list(database.stream(_BROKEN))
+    """Rows that refer to one that is not there."""
+    with database.read() as tx:
+        links = tx.rows("broken_links")
     keys = {table.name: table.key for table in _tables(database)} if links else {}
     for table, column, parent, target in links:
         where = f"{column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {parent} p WHERE p.{target} = {table}.{column})"  # noqa: S608 - our own names
