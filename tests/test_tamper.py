@@ -1,10 +1,12 @@
 """Any change behind the ledger's back is found: each column of each table, with the guards switched off."""
 
+import json
 import random
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ import pytest
 from msgspec import Struct
 
 from agents_ledger import Ledger, Message, Turn
-from agents_ledger.errors import LedgerError
+from agents_ledger.errors import LedgerError, StoreCorrupt
+from agents_ledger.ledger import usage
+from agents_ledger.store.database import without_password
 from agents_ledger.store.statements import sql_folder
+from tests.cli.conftest import Ldg
 from tests.seed.rich import Clock, Story, fill, fixed_env
 
 # Every table of the schema but those that are no part of the record.
@@ -25,14 +30,14 @@ SCHEMA = sql_folder().joinpath("schema.sql").read_text("utf-8")
 ELSEWHERE = ("usages", "captures", "blocks", "capture_blocks", "superseded", "saves")
 NOT_RECORDED = {
     "leases": "who is writing now",
-    "ledger_facts": "about the ledger itself",
+    "ledger_facts": "about the ledger itself; how far it is counted and indexed is checked, see below",
     "problems": "made again by `rebuild`, as are the following",
     "steps": "where steps of sources are",
     "session_details": "what sources say of sessions; the newest counts",
     "session_captures": "which sources a session was read from",
     "search_notes": "made of other rows, for searching",
     "search_vectors": "as search_notes",
-    "usage_slots": "sums of `usages`, made again from them",
+    "usage_slots": "sums of `usages`, made again from them; compared with them below, as are the following",
     "segment_paths": "what the faces look things up by: follows from the record, as do the following",
     "session_ids": "names of sessions in other systems",
     "session_segments": "where sessions wrote",
@@ -47,8 +52,7 @@ UNVERIFIABLE = {
     ("message_files", "id"): "the order of files in a message is their only meaning, and it is sealed",
     ("message_lints", "id"): "as message_files.id",
     ("message_codeblocks", "id"): "their order is idx",
-    ("turns", "evidence"): "where it was read: the bytes there are verified, and what was read from them is sealed",
-    ("turns", "session_label"): "a short way for questions; session_history, which is hashed, tells it too",
+    ("turns", "evidence"): "see test_evidence_tampering.py: that the bytes are there is checked, and so are they",
     ("messages", "evidence"): "as turns.evidence",
     ("tool_calls", "evidence"): "as turns.evidence",
 }
@@ -74,6 +78,7 @@ class Tampered:
     """A filled ledger, and a raw connection that no guard stops."""
 
     def __init__(self, url: str, story: Story) -> None:
+        self.url = url
         self.ledger = Ledger.open(url)
         self.story = story
         self._server: Any = None
@@ -109,6 +114,20 @@ class Tampered:
         sql = f"UPDATE {table} SET {column} = ? WHERE {self.place} = ? RETURNING {self.place}"  # noqa: S608
         [(now,)] = self.run(sql, value, place)
         return now
+
+    def damage(self, table: str, place: object, column: str) -> object:
+        """Sets the highest bit of a letter in a text, so that it is no UTF-8 any more; gives the row's place."""
+        if self._server is None:
+            text, bytes_ = "CAST(? AS TEXT)", "CAST({} AS BLOB)"
+        else:
+            text, bytes_ = "?::BYTEA::TEXT", "textsend({})"
+            with suppress(psycopg.errors.DuplicateObject):
+                self.run("CREATE CAST (BYTEA AS TEXT) WITHOUT FUNCTION")
+        sql = f"SELECT {bytes_.format(column)} FROM {table} WHERE {self.place} = ?"  # noqa: S608
+        raw = bytearray(self.run(sql, place)[0][0])
+        raw[0] |= 0x80
+        sql = f"UPDATE {table} SET {column} = {text} WHERE {self.place} = ? RETURNING {self.place}"  # noqa: S608
+        return self.run(sql, bytes(raw), place)[0][0]
 
     def close(self) -> None:
         self.ledger.close()
@@ -241,6 +260,26 @@ def test_a_row_that_is_gone_is_missed(tampered: Tampered, table: str) -> None:
     assert tampered.ledger.verify().is_good
 
 
+@pytest.mark.parametrize(("table", "key"), [("turns", "id"), ("sessions", "label")])
+def test_a_row_that_others_refer_to_is_named_before_them(tampered: Tampered, table: str, key: str) -> None:
+    columns, row = tampered.columns(table), tampered.rows(table)[-1]
+    marks = ", ".join("?" for _ in columns)
+    tampered.run(f"DELETE FROM {table} WHERE {key} = ?", row[key])  # noqa: S608
+    findings = tampered.ledger.verify(limit=1000).findings
+    values = [row[name] for name in columns]
+    tampered.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *values)  # noqa: S608
+    assert findings[0].place in {"log", "sessions"}
+    assert row[key] in findings[0].what + findings[0].row
+    assert all(finding.place != "storage" and finding.row not in ("", "None") for finding in findings)
+    if not tampered.url.startswith("postgresql"):
+        referring = [finding for finding in findings if "names what is not there" in finding.what]
+        assert {finding.place for finding in referring} >= {"session_history"}
+        assert findings[-len(referring) :] == referring
+        moves = {str(move["id"]) for move in tampered.rows("session_history")}
+        assert {finding.row for finding in referring if finding.place == "session_history"} <= moves
+    assert tampered.ledger.verify().findings == []
+
+
 # A copy of a table's last row becomes another row by these.
 ANOTHER: dict[str, dict[str, Any]] = {
     "segments": {"id": 99},
@@ -297,6 +336,136 @@ def test_two_rows_that_swapped_a_value_are_found(tampered: Tampered, table: str,
     tampered.set(table, there, column, other[column])
     assert not report.is_good
     assert tampered.ledger.verify().is_good
+
+
+# One change of each column that follows from others. (The first row, where no other is named.)
+DERIVED = {
+    "usage_slots": [
+        "input_tokens = input_tokens + 1000000",
+        "output_tokens = 0, total_tokens = 0",
+        "cached_input_tokens = cached_input_tokens + 1",
+        "cache_write_tokens = cache_write_tokens - 1",
+        "reasoning_tokens = reasoning_tokens + 1",
+        "calls = calls + 1",
+        "prompt_max = prompt_max + 1",
+        "prompt_max = -1",
+        "slot = slot + 1",
+        "session_label = 'evil'",
+        "model = 'cheap'",
+        "provider = 'x'",
+        "prompt_over = 7",
+        "status = 'failed'",
+        "workspace_path = '/x'",
+        "persona_id = 'x'",
+    ],
+    "session_ids": ["id = 'evil'", "segment_id = segment_id + 1", "segment_id = NULL", "session_label = 'evil'"],
+    "session_segments": ["session_label = 'evil'", "segment_id = 99"],
+    "segment_paths": ["through = 1", "on_segment_id = 99", "segment_id = 99"],
+    "ledger_facts": [
+        "value = '99999' WHERE name = 'counted_through'",
+        "value = '1' WHERE name = 'counted_through'",
+        "value = 'x' WHERE name = 'counted_through'",
+        "value = '-5' WHERE name = 'searchable_through'",
+        "value = '99999' WHERE name = 'searchable_through'",
+        "value = '2' WHERE name = 'noted'",
+        "name = 'x' WHERE name = 'noted'",
+    ],
+}
+
+
+@pytest.mark.parametrize("table", DERIVED)
+def test_what_follows_from_the_record_is_compared_with_it(tampered: Tampered, table: str) -> None:
+    tampered.ledger.database.write(usage.catch_up)
+    columns = tampered.columns(table)
+    listed, marks = ", ".join(columns), ", ".join("?" for _ in columns)
+    rows = tampered.run(f"SELECT {listed} FROM {table} ORDER BY {listed}")  # noqa: S608
+    assert rows
+    missed = []
+
+    def is_found() -> bool:
+        # (of sums and of how far they go, nobody can tell which is wrong)
+        named = {table, "usage_slots"} if table == "ledger_facts" else {table}
+        return any(finding.place in named for finding in tampered.ledger.verify(limit=100).findings)
+
+    def restore() -> None:
+        tampered.run(f"DELETE FROM {table}")  # noqa: S608
+        for row in rows:
+            tampered.run(f"INSERT INTO {table} ({listed}) VALUES ({marks})", *row)  # noqa: S608
+
+    first = " AND ".join(f"{name} = ?" for name, value in zip(columns, rows[0], strict=True) if value is not None)
+    for change in DERIVED[table]:
+        values = [] if "WHERE" in change else [value for value in rows[0] if value is not None]
+        tampered.run(f"UPDATE {table} SET {change}{f' WHERE {first}' if values else ''}", *values)  # noqa: S608
+        if not is_found():
+            missed.append(change)
+        restore()
+    for row in [] if table == "ledger_facts" else rows[:3]:
+        tampered.run(f"DELETE FROM {table} WHERE {columns[0]} = ? AND {columns[1]} = ?", *row[:2])  # noqa: S608
+        if not is_found():
+            missed.append(f"without {row}")
+        restore()
+    assert missed == []
+    assert tampered.ledger.verify().findings == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "key"),
+    [
+        ("messages", "content", "id"),
+        ("messages", "native_id", "id"),
+        ("tool_calls", "params_json", "id"),
+        ("turns", "model", "id"),
+        ("turns", "query_message_ids", "id"),
+        ("compactions", "summary", "turn_id"),
+        ("sessions", "origin", "label"),
+        ("log", "body", "seq"),
+        ("message_files", "file_path", "id"),
+    ],
+)
+def test_a_text_that_is_none_any_more_is_named_and_the_rest_is_checked(
+    tampered: Tampered, table: str, column: str, key: str
+) -> None:
+    whole = tampered.ledger.verify()
+    row = next(row for row in tampered.rows(table) if row[column])
+    place = tampered.damage(table, row[tampered.place], column)
+    try:
+        report = tampered.ledger.verify()
+        with pytest.raises(StoreCorrupt, match="`ldg verify` names the row"):
+            tampered.ledger.database.query(f"SELECT * FROM {table}")  # noqa: S608
+    finally:
+        tampered.set(table, place, column, row[column])
+    first = report.findings[0]
+    assert (first.place, first.row) == (table, str(row[key]))
+    assert first.what.startswith(f"its {column} is damaged")
+    assert [finding.place for finding in report.findings].count(table) <= 3
+    assert (report.turns, report.log_entries, report.sessions) == (whole.turns, whole.log_entries, whole.sessions)
+    assert tampered.ledger.verify().is_good
+
+
+def test_damaged_texts_are_shown_as_far_as_they_can_be_read(tampered: Tampered) -> None:
+    story, ldg = tampered.story, Ldg(tampered.url)
+    tampered.ledger.index()
+    rows = [row for row in tampered.rows("messages") if row["turn_id"] == story.second and row["content"]]
+    places = [tampered.damage("messages", row[tampered.place], "content") for row in rows]
+    try:
+        for command in (["tree"], ["timeline"], ["show", story.second], ["show", "main"], ["sessions"]):
+            done = ldg.run(*command)
+            assert done.exit_code == 0, done.output
+            assert rows[0]["content"][1:] in done.stdout or command != ["show", story.second]
+        for command in (["search", "x"], ["sql", "SELECT content FROM messages -- all"], ["context", story.second]):
+            done = ldg.run(*command, "--json")
+            assert done.exit_code in {0, 1}, done.output
+            json.loads(done.stdout)
+        done = ldg.run("show", story.second, "--json")
+        assert "\ufffd" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+        assert f"`ldg --db {shlex.quote(without_password(ldg.url))} verify` names their rows" in done.stderr
+        with pytest.raises(StoreCorrupt):
+            tampered.ledger.get(story.second)
+    finally:
+        for row, place in zip(rows, places, strict=True):
+            tampered.set("messages", place, "content", row["content"])
+    assert ldg.run("show", story.second).stderr == ""
+    assert tampered.ledger.verify().findings == []
 
 
 def test_messages_in_another_order_and_a_turn_under_another_parent_are_found(tampered: Tampered) -> None:

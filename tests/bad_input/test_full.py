@@ -129,3 +129,15 @@ def test_no_ledger_is_made_on_a_full_disk_and_nothing_is_left_of_the_attempt(sma
     (small_disk / "filler").unlink()
     with Ledger.open(f"sqlite:///{small_disk / 'ledger.db'}") as ledger:
         ledger.append("main", say("hello"))
+
+
+def test_a_backup_that_has_no_space_says_so_and_leaves_nothing(small_disk: Path, tmp_path: Path) -> None:
+    with Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}") as ledger:
+        for number in range(400):
+            ledger.append("main", say(f"{number}"))
+        with pytest.raises(
+            StoreFull, match=r"no space left for .*copy\.db: there is no backup; free some space"
+        ) as told:
+            ledger.database.backup(str(small_disk / "copy.db"))
+    assert "not an error" not in str(told.value)
+    assert list(small_disk.iterdir()) == []

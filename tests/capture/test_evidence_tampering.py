@@ -73,6 +73,10 @@ class Tampered:
             self.drop(table, row | changes)
             self.put(table, row)
 
+    def change(self, table: str, key: str, column: str, value: object) -> None:
+        """Writes one value of the row with an id."""
+        self._file.execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", (value, key))  # noqa: S608
+
     def findings(self) -> set[tuple[str, str]]:
         """What `verify` names."""
         return {(finding.place, finding.row) for finding in self.ledger.verify().findings}
@@ -192,3 +196,34 @@ def test_two_blocks_that_changed_places_are_found(tampered: Tampered) -> None:
     for row in (one, other):
         tampered.drop("capture_blocks", row)
         tampered.put("capture_blocks", row)
+
+
+@pytest.mark.parametrize("table", ["turns", "messages", "tool_calls"])
+def test_evidence_that_names_no_bytes_is_found(tampered: Tampered, table: str) -> None:
+    row = tampered.rows(table, "evidence IS NOT NULL")[0]
+    capture = tampered.rows("captures", f"id = {row['evidence'].partition(':')[0]}")[0]
+    beyond = f"{capture['id']}:{capture['size_bytes']}+1"
+    for other in ("999999:0+1", beyond, "x", "", f"{row['evidence']} 1", "-1:0+1", f"{capture['id']}:-5+1"):
+        tampered.change(table, row["id"], "evidence", other)
+        try:
+            assert (table, row["id"]) in tampered.findings(), other
+        finally:
+            tampered.change(table, row["id"], "evidence", row["evidence"])
+    assert tampered.findings() == set()
+
+
+def test_a_turn_of_a_source_that_is_said_to_be_another_sessions_is_found(tampered: Tampered) -> None:
+    """Where a session grew by it; one that a session jumped to may be told by several sources."""
+    labels = [row["label"] for row in tampered.rows("sessions")]
+    grown = {row["thread_id"] for row in tampered.rows("session_history", "reason = 'advance'")}
+    missed = []
+    assert grown
+    for row in tampered.rows("turns", "evidence IS NOT NULL"):
+        another = next(label for label in labels if label != row["session_label"])
+        for other in ["evil", another] if row["id"] in grown else ["evil"]:
+            tampered.change("turns", row["id"], "session_label", other)
+            if ("turns", row["id"]) not in tampered.findings():
+                missed.append((row["id"], other))
+            tampered.change("turns", row["id"], "session_label", row["session_label"])
+    assert missed == []
+    assert tampered.findings() == set()

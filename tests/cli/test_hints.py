@@ -105,3 +105,17 @@ def test_no_hint_tells_a_password(given: str, shown: str) -> None:
     opened = Door()
     opened.db = given
     assert shlex.split(opened.ldg) == ["ldg", "--db", shown]
+
+
+def test_a_damaged_file_is_named_with_what_can_be_done(ldg: Ldg, tmp_path: Path) -> None:
+    path = tmp_path / "my ledger.db"
+    path.write_bytes(Path(ldg.url.removeprefix("sqlite:///")).read_bytes()[:100_000])
+    damaged = Ldg(str(path))
+    told = [
+        damaged.text("sessions", code=2),
+        damaged.json("verify", code=1)["findings"][0]["what"],
+        damaged.json("doctor", code=1)["problems"][0],
+    ]
+    for text in told:
+        assert f"restore a backup. Without one, `sqlite3 {shlex.quote(str(path))} .recover | sqlite3 new.db`" in text
+        assert "ldg backup" not in text

@@ -1,8 +1,17 @@
 """What the commands that move pointers do and say."""
 
+import json
+import os
+import shutil
+import sqlite3
 from pathlib import Path
 
+import pytest
+
+from agents_ledger import Ledger, Message, Turn
 from tests.cli.conftest import Ldg
+
+OLD = min((Path(__file__).parents[1] / "old").glob("*.db"))
 
 
 def test_fork_makes_a_session_and_says_how_to_go_on(ldg: Ldg) -> None:
@@ -82,6 +91,58 @@ def test_backup_makes_a_ledger_and_never_overwrites(ldg: Ldg, tmp_path: Path) ->
     assert Ldg(str(target)).json("verify")["good"]
     assert "never overwrites" in ldg.text("backup", str(target), code=2)
     assert "wrote" in ldg.text("backup", str(tmp_path / "second.db"))
+
+
+def test_a_backup_can_be_read_by_its_owner_only(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "pg_dump"  # one that fits any server
+    program.write_text('#!/bin/sh\nfor given; do case "$given" in --file=*) echo x >"${given#--file=}";; esac; done\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    ldg, target, before = Ldg(url), tmp_path / "copy.db", os.umask(0o022)
+    try:
+        ldg.open().close()
+        ldg.text("backup", str(target))
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("copy.db*")} == {0o600}
+        if not url.startswith("postgresql"):
+            with Ledger.open(str(target)) as copy:
+                copy.append("main", Turn(messages=(Message("user", "x"),)))
+                assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("copy.db*")} == {0o600}
+    finally:
+        os.umask(before)
+
+
+def test_a_backup_goes_to_a_path_or_to_the_url_of_a_file(ldg: Ldg, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    assert ldg.json("backup", f"sqlite:///{target}")["target"] == str(target)
+    assert "name its path" in ldg.text("backup", "postgresql://localhost/copy", code=2)
+    assert "name a file in a folder" in ldg.text("backup", str(tmp_path / "none" / "copy.db"), code=2)
+    assert "name a file in a folder" in ldg.text("backup", str(target / "copy.db"), code=2)
+
+
+def test_an_older_ledger_is_copied_as_it_is(tmp_path: Path) -> None:
+    old = tmp_path / "old.db"
+    shutil.copy(OLD, old)
+    ldg, target = Ldg(str(old)), tmp_path / "copy.db"
+    assert "of an older version" in ldg.text("backup", str(target))
+    for path in (old, target):
+        assert Ldg(str(path)).json("migrate", "--check", code=1)["pending"]
+    Ldg(str(target)).text("migrate")
+    assert Ldg(str(target)).json("verify")["good"]
+    (tmp_path / "empty.db").touch()
+    assert "is empty" in Ldg(str(tmp_path / "empty.db")).text("backup", str(tmp_path / "none.db"), code=2)
+
+
+def test_a_command_that_migrates_the_ledger_says_so(tmp_path: Path) -> None:
+    old = tmp_path / "old.db"
+    shutil.copy(OLD, old)
+    ldg = Ldg(str(old))
+    label = sqlite3.connect(old).execute("SELECT label FROM sessions WHERE thread_id IS NOT NULL").fetchone()[0]
+    done = ldg.run("fork", label, "--label", "mine", "--json")
+    assert done.exit_code == 0
+    assert "of an older version and is up to date now" in done.stderr
+    assert json.loads(done.stdout)
+    assert ldg.run("fork", label, "--label", "again").stderr == ""
+    assert Ldg(str(tmp_path / "new.db")).run("demo").stderr == ""
 
 
 def test_migrate_has_nothing_to_do_on_a_new_ledger(ldg: Ldg) -> None:

@@ -41,7 +41,7 @@ def _examined(opened: Door) -> Health:
         with opened.reading() as ledger:
             return examine(ledger)
     except StoreCorrupt as damage:  # so much that it can't even be opened
-        return Health({}, [], {}, {}, {}, [str(damage)], [])
+        return Health({}, [], {}, {}, {}, [opened.told(damage)], [])
 
 
 def _print(screen: Screen, opened: Door, found: Health) -> None:

@@ -20,6 +20,7 @@ class Door:
     def __init__(self) -> None:
         self.db: str | None = None
         self.as_json = False
+        self.has_shown_damage = False
 
     @property
     def url(self) -> str:
@@ -37,11 +38,23 @@ class Door:
 
         return f"ldg --db {shlex.quote(without_password(self.db))}"
 
+    def told(self, problem: Exception) -> str:
+        """What a problem says, with the commands that it names as they must be typed."""
+        return str(problem).replace("`ldg ", f"`{self.ldg} ")
+
     def reading(self) -> "Ledger":
         """The ledger, opened read-only."""
         from agents_ledger.ledger import Ledger  # noqa: PLC0415 - `ldg --help` is instant
 
-        return Ledger.open(self.url, readonly=True)
+        return self.showing(Ledger.open(self.url, readonly=True))
+
+    def showing(self, ledger: "Ledger") -> "Ledger":
+        """The same, for people: damaged texts are shown as far as they can be read, and a note at the end says so."""
+        ledger.database.on_damaged_text = self._meet_damage
+        return ledger
+
+    def _meet_damage(self) -> None:
+        self.has_shown_damage = True
 
     def writing(self, *, create: bool = False, env: "Env | None" = None) -> "Ledger":
         """The ledger, opened for writing; made only if asked for."""
@@ -49,7 +62,11 @@ class Door:
 
         if create:
             config.prepare_folder(self.url)
-        return Ledger.open(self.url, create=create, env=env)
+        ledger = Ledger.open(self.url, create=create, env=env)
+        if steps := len(ledger.database.migrated):
+            taken = "1 migration" if steps == 1 else f"{steps} migrations"
+            click.echo(f"ldg: the ledger was of an older version and is up to date now ({taken})", err=True)
+        return ledger
 
 
 def door(body: Callable[Concatenate[Door, P], R]) -> Callable[P, R]:

@@ -6,6 +6,7 @@ import sys
 import click
 
 from agents_ledger import config
+from agents_ledger.cli.door import Door
 from agents_ledger.cli.terminal import clean, json_safe
 from agents_ledger.errors import LedgerError
 
@@ -13,16 +14,13 @@ BAD = 2
 INTERRUPTED = 130
 
 
-def ending_of(problem: Exception, *, as_json: bool, ldg: str) -> int:
-    """Says what went wrong, on stderr (or as JSON on stdout); gives the exit code.
-
-    Commands that are named in it lead to the ledger that was asked: `ldg` is what is typed for that.
-    """
+def ending_of(problem: Exception, *, as_json: bool, opened: Door) -> int:
+    """Says what went wrong, on stderr (or as JSON on stdout); gives the exit code."""
     if isinstance(problem, click.Abort):
         return INTERRUPTED
     if config.is_debugging() and not isinstance(problem, LedgerError | click.ClickException):
         raise problem
-    kind, message = _described(problem, ldg)
+    kind, message = _described(problem, opened)
     if as_json:
         sys.stdout.write(json_safe(json.dumps({"error": {"kind": kind, "message": message}})) + "\n")
     else:
@@ -30,9 +28,9 @@ def ending_of(problem: Exception, *, as_json: bool, ldg: str) -> int:
     return BAD
 
 
-def _described(problem: Exception, ldg: str) -> tuple[str, str]:
+def _described(problem: Exception, opened: Door) -> tuple[str, str]:
     if isinstance(problem, LedgerError):
-        return type(problem).__name__, str(problem).replace("`ldg ", f"`{ldg} ")
+        return type(problem).__name__, opened.told(problem)
     if isinstance(problem, click.UsageError):
         command = problem.ctx.command_path if problem.ctx else "ldg"
         return "Usage", f"{problem.format_message().rstrip('.')} (`{command} --help` explains)"

@@ -1,6 +1,7 @@
 """What `doctor` finds: facts, and what is wrong with them."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -9,10 +10,12 @@ from msgspec.structs import asdict
 from agents_ledger.capture.catalog import totals
 from agents_ledger.errors import StoreCorrupt
 from agents_ledger.ledger import Ledger
+from agents_ledger.store.damage import broken_references
 from agents_ledger.store.migrate import applied_checksums
 
 T = TypeVar("T")
 _NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.glusterfs"}
+_FIRST = 20  # broken rows
 _SAFE_SYNC = ("full", "extra")
 
 
@@ -41,7 +44,7 @@ def examine(ledger: Ledger) -> Health:
         evidence=_asked(lambda: asdict(totals(ledger)), nothing, problems),
         search=_asked(lambda: _search(ledger), nothing, problems),
         warnings=warnings_of(facts) + _asked(lambda: _left_behind(ledger), none, problems),
-        problems=_asked(ledger.database.check, none, problems) + problems,
+        problems=_asked(lambda: _damage(ledger), none, problems) + problems,
     )
 
 
@@ -62,6 +65,13 @@ def _left_behind(ledger: Ledger) -> list[str]:
         return []
     turns, them = ("1 live turn was", "it") if count == 1 else (f"{count:,} live turns were", "them")
     return [f"{turns} left behind by a writer that is gone: the next command that writes closes {them} as failed"]
+
+
+def _damage(ledger: Ledger) -> list[str]:
+    broken = islice(broken_references(ledger.database), _FIRST)
+    return ledger.database.check() + [
+        f"{each.table} {each.key}: its {each.column} names what is not there: {each.value}" for each in broken
+    ]
 
 
 def _search(ledger: Ledger) -> dict[str, int]:

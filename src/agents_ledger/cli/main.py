@@ -94,7 +94,10 @@ class Ldg(LazyGroup):
         except Exception as problem:  # noqa: BLE001 - the door: nothing passes it as a traceback
             from agents_ledger.cli.ending import ending_of  # noqa: PLC0415 - only if something is wrong
 
-            return ending_of(problem, as_json="--json" in given, ldg=opened.ldg)
+            code = ending_of(problem, as_json="--json" in given, opened=opened)
+        if opened.has_shown_damage:
+            note = "some texts here are damaged, � stands for what can't be read"
+            click.echo(f"ldg: {note}: `{opened.ldg} verify` names their rows", err=True)
         return code if isinstance(code, int) else 0
 
 

@@ -20,7 +20,7 @@ def verify(opened: Door, limit: int) -> None:
         report = _verified(opened, limit)
     except StoreCorrupt as damage:
         # damage so deep that the engine itself gives up is an answer, too
-        report = Report(0, 0, 0, [Finding("storage", "", str(damage))])
+        report = Report(0, 0, 0, [Finding("storage", "", opened.told(damage))])
     if opened.as_json:
         answer(
             {

@@ -1,11 +1,15 @@
 """Opening a ledger: making it where there is none, bringing it up to date, refusing what is not ours."""
 
 import os
+from typing import TYPE_CHECKING, cast
 
 from agents_ledger.errors import NotFound, StoreUnreachable
 from agents_ledger.store import Database, open_database
 from agents_ledger.store.database import is_file, sqlite_path
-from agents_ledger.store.migrate import migrate, require_current
+from agents_ledger.store.migrate import migrate, migrations, require_current, require_ledger
+
+if TYPE_CHECKING:
+    from agents_ledger.store.statements import Dialect
 
 
 def opened(url: str, *, readonly: bool, create: bool) -> Database:
@@ -18,8 +22,20 @@ def opened(url: str, *, readonly: bool, create: bool) -> Database:
     try:
         if readonly:
             require_current(database)
-        elif migrate(database) and is_file(url):
-            _prepare_file(database)  # it was an empty file that somebody else had made
+        else:
+            _bring_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def opened_as_it_is(url: str) -> Database:
+    """A database read-only, also one that is not migrated yet: for a copy of it."""
+    require_there(url)
+    database = open_database(url, readonly=True)
+    try:
+        require_ledger(database)
     except BaseException:
         database.close()
         raise
@@ -50,10 +66,16 @@ def _is_there(path: str) -> bool:
         raise StoreUnreachable(f"can't open {path} ({problem.strerror}): does it exist, and may you read it?") from None
 
 
-def _prepare_file(database: Database) -> None:
-    from agents_ledger.store import sqlite  # noqa: PLC0415 - only when a file is made
+def _bring_up_to_date(database: Database) -> None:
+    steps = migrate(database)
+    if not steps:
+        return
+    if len(steps) < len(migrations(cast("Dialect", database.dialect))):
+        database.migrated = tuple(steps)
+    elif is_file(database.url):  # it was an empty file that somebody else had made
+        from agents_ledger.store import sqlite  # noqa: PLC0415 - only when a file is made
 
-    sqlite.prepare(database)
+        sqlite.prepare(database)
 
 
 def _create_file(url: str) -> None:

@@ -1,20 +1,20 @@
 """`verify`: recomputes everything that can be, and names the first bad row of each kind."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from agents_ledger.errors import NotFound, StoreCorrupt
-from agents_ledger.ledger import compact, evidence, sessions, threads
-from agents_ledger.ledger.records import complete_all, read_turn
+from agents_ledger.ledger import compact, derived, evidence, sessions, threads
+from agents_ledger.ledger.records import complete_all, read_turn, spoken
 from agents_ledger.model import hashes, rules, zstd
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import LogRow, MoveRow, Record, SaveRow, SessionRow, TurnRow
-from agents_ledger.store import Database, Tx
+from agents_ledger.store import Database, Tx, damage
 
 _PAGE = 200
 _TURN_FIELDS = len(TurnRow.__struct_fields__)
@@ -77,19 +77,32 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
         for text in database.check():
             tally.take(Finding("storage", "", text))
         with database.read() as tx:
+            tx.on_damaged_text = tally.meet_damage
             tally.sessions = len(tx.rows("all_sessions"))
             tally.open_turns, tally.live_turns = int(tx.value("open_turn_count")), len(tx.rows("all_leases"))
-            steps = chain(
-                _check_log(tx), _check_turns(tx), _check_structure(tx), _check_sessions(tx), _check_evidence(tx)
-            )
-            for step in steps:
-                if tally.take(step):
-                    break
-    except StoreCorrupt as damage:
-        tally.take(Finding("storage", "", str(damage)))
-    except _UNREADABLE as damage:
-        tally.take(Finding("storage", "", f"the check stopped at a value of a wrong kind ({damage!r})"))
+            _check_all(tx, tally)
+        if tally.has_met_damage:
+            tally.put_first(_damaged(each) for each in damage.damaged_texts(database))
+        for each in islice(damage.broken_references(database), tally.left):
+            tally.take(Finding(each.table, each.key, f"its {each.column} names what is not there: {each.value}"))
+    except StoreCorrupt as problem:
+        tally.take(Finding("storage", "", str(problem)))
     return Report(tally.turns, tally.entries, tally.sessions, tally.findings, tally.open_turns, tally.live_turns)
+
+
+def _check_all(tx: Tx, tally: "_Tally") -> None:
+    """Every check, also after one that had to give up."""
+    for check in (_check_log, _check_turns, _check_structure, _check_sessions, _check_evidence, _check_derived):
+        try:
+            for step in check(tx):
+                if tally.take(step):
+                    return
+        except _UNREADABLE as problem:
+            tally.take(Finding("storage", "", f"a check stopped at a value of a wrong kind ({problem!r})"))
+
+
+def _damaged(text: damage.Damaged) -> Finding:
+    return Finding(text.table, text.key, f"its {text.column} is damaged, it is no text any more: restore a backup")
 
 
 class _Tally:
@@ -98,8 +111,22 @@ class _Tally:
     def __init__(self, limit: int, progress: Callable[[int], None] | None) -> None:
         self.turns = self.entries = self.sessions = self.open_turns = self.live_turns = 0
         self.findings: list[Finding] = []
+        self.has_met_damage = False
         self._limit = limit
         self._progress = progress
+
+    @property
+    def left(self) -> int:
+        """How many more findings are wanted."""
+        return max(0, self._limit - len(self.findings))
+
+    def meet_damage(self) -> None:
+        """Remembers that a text could not be read as it is."""
+        self.has_met_damage = True
+
+    def put_first(self, findings: Iterable[Finding]) -> None:
+        """Puts causes before what follows from them."""
+        self.findings = [*islice(findings, self._limit), *self.findings][: self._limit]
 
     def take(self, step: Finding | str) -> bool:
         """Counts one step of a check; True when it is enough."""
@@ -160,14 +187,28 @@ def _is_as_saved(tx: Tx, entry: LogRow) -> bool:
 
 
 def _check_turns(tx: Tx) -> Iterator[Finding | str]:
-    after = 0
+    after, places = 0, derived.Places(tx)
     while page := tx.rows("sealed_page", after=after, limit=_PAGE):
         found = [_sealed(row) for row in page]
         for sealed, record in zip(found, complete_all(tx, [each.turn for each in found]), strict=True):
-            for what in _check_turn(tx, sealed, record):
-                yield Finding("turns", sealed.turn.id, what)
+            try:
+                for what in _check_turn(tx, sealed, record):
+                    yield Finding("turns", sealed.turn.id, what)
+            except _UNREADABLE as problem:
+                yield Finding("turns", sealed.turn.id, f"it, or something on it, is of a wrong kind ({problem})")
+            yield from (Finding(*wrong) for wrong in places.check(record))
             yield "turn"
         after = found[-1].log_seq
+    yield from _check_open(tx, places)
+
+
+def _check_open(tx: Tx, places: derived.Places) -> Iterator[Finding]:
+    """Turns that are not sealed yet have no hash, but they can be read."""
+    last = ""
+    while page := [TurnRow(*row) for row in tx.rows("open_page", after=last, limit=_PAGE)]:
+        for record in spoken(tx, page):
+            yield from (Finding(*wrong) for wrong in places.check(record))
+        last = page[-1].id
 
 
 def _sealed(row: tuple[Any, ...]) -> _Sealed:
@@ -371,6 +412,12 @@ def _check_block(tx: Tx, block_id: int) -> Iterator[Finding]:
             evidence.unpack(*row)
     except (StoreCorrupt, zstd.ZstdError):
         yield Finding("blocks", str(block_id), "differs from what was captured")
+
+
+def _check_derived(tx: Tx) -> Iterator[Finding]:
+    for _ in tx.each("told_of_sessions"):
+        pass  # that it can be read is all there is to check
+    yield from (Finding(*wrong) for wrong in derived.check(tx))
 
 
 class _Logged:

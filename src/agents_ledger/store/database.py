@@ -16,6 +16,8 @@ T = TypeVar("T")
 class Tx(ABC):
     """One transaction: every statement by its name."""
 
+    on_damaged_text: Callable[[], None] | None = None  # of a snapshot, see `Database`
+
     @abstractmethod
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement; one whose effect matters says RETURNING and is asked by `first` or `value`."""
@@ -49,6 +51,10 @@ class Database(ABC):
     url: str
     dialect: str
     readonly: bool
+    # Called when a snapshot meets a text that is no UTF-8 any more; then it is read with replacement characters.
+    # Without it that is an error: no program takes a damaged text for a whole one unawares.
+    on_damaged_text: Callable[[], None] | None = None
+    migrated: tuple[str, ...] = ()  # the steps by which an older ledger was brought up to date when it was opened
     _pid: int
 
     @property
@@ -80,6 +86,10 @@ class Database(ABC):
         """The rows of a query of ours about the database itself."""
 
     @abstractmethod
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The same, row by row, on a connection of its own."""
+
+    @abstractmethod
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """Runs a migration's script in one transaction, unless its name is recorded already."""
 
@@ -94,8 +104,8 @@ class Database(ABC):
         """What the engine itself finds wrong with its storage."""
 
     @abstractmethod
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy, made while others read and write. Never overwrites."""
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
+        """A consistent copy, made while others read and write; gives its path. Never overwrites."""
 
     @abstractmethod
     def pulse(self) -> int:

@@ -2,10 +2,11 @@
 
 import os
 import threading
-from errno import EEXIST, ENOTEMPTY
+from contextlib import suppress
+from errno import EDQUOT, EEXIST, ENOSPC, ENOTEMPTY
 from typing import TYPE_CHECKING
 
-from agents_ledger.errors import StoreFull, StoreUnreachable
+from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load: what is there is opened without it
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
     require_folder(str(final))
     partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _make_private(partial)
         build(partial)
         publish(partial, final)
     except (PermissionError, NotADirectoryError) as problem:
@@ -40,6 +41,44 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
         raise StoreFull(f"can't create {final} ({problem.strerror}): free some space and try again") from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def make_copy(target: str, fill: "Callable[[Path], None]") -> str:
+    """Makes a backup's file, which appears only when it is complete and never overwrites one; gives its whole path."""
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    final = Path(_path_of(target)).absolute()
+    if final.exists():
+        raise BadInput(f"{final} exists: a backup never overwrites; name another file")
+    partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.partial")
+    try:
+        _make_private(partial)
+        fill(partial)
+        if not publish(partial, final):
+            raise BadInput(f"{final} exists by now: a backup never overwrites; name another file")
+    except OSError as problem:
+        if problem.errno in (ENOSPC, EDQUOT):
+            raise StoreFull(f"no space left for {final}: there is no backup; free some space and try again") from None
+        raise StoreUnreachable(
+            f"can't write {final} ({problem.strerror}): name a file in a folder that you may write to"
+        ) from None
+    finally:
+        with suppress(OSError):  # its folder may be none
+            partial.unlink(missing_ok=True)
+    return str(final)
+
+
+def _path_of(target: str) -> str:
+    from agents_ledger.store.database import is_file, sqlite_path  # noqa: PLC0415 - as above
+
+    if "://" in target and not is_file(target):
+        raise BadInput("a backup goes into a file: name its path, as in `ldg backup copy.db`")
+    return sqlite_path(target)
+
+
+def _make_private(path: "Path") -> None:
+    """An empty new file that nobody else can read: conversations are private, and so is a copy of them."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def require_folder(path: str) -> None:

@@ -103,12 +103,17 @@ def apply(database: Database, step: Migration) -> None:
 
 def require_current(database: Database) -> None:
     """For read-only opening: never migrates, says so instead."""
-    if not database.tables():
-        raise NotALedger(f"{database.url} is empty: `ldg migrate` makes a ledger of it, or name another --db")
-    if steps := pending(database):
+    if steps := require_ledger(database):
         raise NeedsMigration(
             f"{database.url} is of an older version (it lacks {steps[0].name}): run `ldg migrate` first"
         )
+
+
+def require_ledger(database: Database) -> list[Migration]:
+    """The steps that a ledger lacks; refuses what is none, or can't be understood."""
+    if not database.tables():
+        raise NotALedger(f"{database.url} is empty: `ldg migrate` makes a ledger of it, or name another --db")
+    return pending(database)
 
 
 def applied_checksums(database: Database) -> dict[str, str]:

@@ -23,7 +23,7 @@ from agents_ledger.errors import (
     StoreUnreachable,
 )
 from agents_ledger.store.database import Database, Row, Tx, without_password
-from agents_ledger.store.files import publish
+from agents_ledger.store.files import make_copy
 from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.statements import statements
 
@@ -32,6 +32,8 @@ try:
     from psycopg import errors as pg
 except ImportError as missing:
     raise StoreUnreachable("PostgreSQL needs an extra: pip install 'agents-ledger[postgres]'") from missing
+
+from agents_ledger.store.postgres_query import AnyText, read_only
 
 T = TypeVar("T")
 # One writer at a time, as in SQLite: the log's numbers have no gaps, and heads, segments and seals are decided
@@ -80,6 +82,26 @@ class PostgresTx(Tx):
         return self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True).fetchall()
 
 
+class PostgresReadTx(PostgresTx):
+    """A snapshot."""
+
+    def __init__(self, connection: "psycopg.Connection[Row]", on_damaged_text: Callable[[], None] | None) -> None:
+        super().__init__(connection)
+        self.on_damaged_text = on_damaged_text
+
+    def rows(self, name: str, /, **params: Any) -> list[Row]:
+        """The rows of a query; a server checks texts that come in, and gives out what its disk has made of them."""
+        try:
+            return super().rows(name, **params)
+        except UnicodeDecodeError:
+            if self.on_damaged_text is None:
+                raise
+            self.on_damaged_text()
+            self._cursor = self._connection.cursor()
+            self._cursor.adapters.register_loader("text", AnyText)
+            return super().rows(name, **params)
+
+
 class PostgresDatabase(Database):
     """A database on a server: one connection that writes, and readers beside it."""
 
@@ -105,7 +127,7 @@ class PostgresDatabase(Database):
         try:
             with self._translated(), connection.pipeline():
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", prepare=True)
-                yield PostgresTx(connection)
+                yield PostgresReadTx(connection, self.on_damaged_text)
                 connection.execute("COMMIT", prepare=True)  # after a ROLLBACK psycopg forgets what it prepared
         finally:
             self._give_back(connection)
@@ -126,6 +148,16 @@ class PostgresDatabase(Database):
         with self._writer_lock, self._translated():
             return self._usable_writer().execute(_sql(sql)).fetchall()
 
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The same, row by row, on a connection of its own."""
+        self._check_usable()
+        connection = self._connect()
+        try:
+            with self._translated(), connection.transaction(), connection.cursor(name="stream") as cursor:
+                yield from cursor.execute(_sql(sql))
+        finally:
+            connection.close()
+
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
         with self._writer_lock, self._translated():
@@ -140,13 +172,11 @@ class PostgresDatabase(Database):
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
     ) -> tuple[list[str], list[Row]]:
         """Somebody's own SQL, in a transaction that reads, one statement at a time."""
-        from agents_ledger.store.postgres_query import read_only  # noqa: PLC0415 - only here
-
         self._check_usable()
         connection = self._connect()
         try:
             with self._translated("the query"):
-                return read_only(connection, sql, limit, timeout_s)
+                return read_only(connection, sql, limit, timeout_s, self.on_damaged_text)
         finally:
             connection.close()
 
@@ -154,33 +184,27 @@ class PostgresDatabase(Database):
         """Nothing to ask: constraints are always on, and pages are checked when they are read (see `doctor`)."""
         return []
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
         """`pg_dump` in its custom format, into a new file that appears only when it is complete."""
         del progress  # pg_dump does not say how far it is
-        path = Path(target).absolute()
-        if path.exists():
-            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
         program = shutil.which("pg_dump")
         if program is None:
             raise StoreUnreachable("pg_dump is not installed: install PostgreSQL's client programs, then try again")
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        return make_copy(target, lambda partial: self._dump(program, partial))
+
+    def _dump(self, program: str, partial: Path) -> None:
         parts = urlsplit(self.dsn)
         secret = {"PGPASSWORD": unquote(parts.password)} if parts.password else {}
         bare = (
             urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@"))) if secret else self.dsn
         )
         command = [program, "--format=custom", f"--file={partial}", f"--dbname={bare}"]
-        try:
-            done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
-                command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
-            )
-            if done.returncode:
-                hint = ": install client programs of the server's version" if "mismatch" in done.stderr else ""
-                raise StoreError(f"pg_dump failed ({done.stderr.strip()}){hint}")
-            if not publish(partial, path):
-                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
-        finally:
-            partial.unlink(missing_ok=True)
+        done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
+            command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
+        )
+        if done.returncode:
+            hint = ": install client programs of the server's version" if "mismatch" in done.stderr else ""
+            raise StoreError(f"pg_dump failed ({done.stderr.strip()}){hint}")
 
     def pulse(self) -> int:
         """The next transaction number: another one after any commit on the server."""
@@ -338,6 +362,10 @@ class PostgresDatabase(Database):
             raise Conflict(f"it is there already ({told}): give the new one another id or key") from problem
         except pg.CheckViolation as problem:
             raise BadInput(f"a value is not one of those allowed ({problem.diag.message_primary})") from problem
+        except UnicodeDecodeError as problem:
+            raise StoreCorrupt(
+                f"a text in {self.url} is damaged ({problem}): restore a backup; `ldg verify` names the row"
+            ) from problem
         except (psycopg.DataError, UnicodeEncodeError) as problem:
             raise BadInput(
                 f"{problem}: pass text without NUL or lone surrogates, numbers of at most 64 bits"

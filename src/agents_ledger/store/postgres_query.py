@@ -5,7 +5,8 @@ itself it could be a block that ends the transaction and begins another one, or 
 """
 
 import re
-from typing import LiteralString
+from collections.abc import Callable
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import errors as pg
@@ -17,29 +18,51 @@ _QUERY = re.compile(r"(?is)(?>\s|\(|--[^\n]*|/\*.*?\*/)*+(?:SELECT|WITH|VALUES|T
 _ABOUT = re.compile(r"\s*(?:EXPLAIN|SHOW)\b", re.IGNORECASE)  # (no comment before it: it is certain what it is)
 
 
+class AnyText(psycopg.adapt.Loader):
+    """A text as far as it is one."""
+
+    def load(self, data: Any) -> str:
+        """With replacement characters."""
+        return bytes(data).decode("utf-8", "replace")
+
+
 def read_only(
-    connection: "psycopg.Connection[Row]", sql: str, limit: int | None, timeout_s: float | None
+    connection: "psycopg.Connection[Row]",
+    sql: str,
+    limit: int | None,
+    timeout_s: float | None,
+    on_damaged_text: Callable[[], None] | None,
 ) -> tuple[list[str], list[Row]]:
     """Column names and rows; refuses everything else before it is sent, or lets the server refuse it."""
-    is_about = _ABOUT.match(sql) is not None
-    if not is_about and _QUERY.match(sql) is None:
+    if _ABOUT.match(sql) is None and _QUERY.match(sql) is None:
         raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
     connection.execute(_sql(f"SET statement_timeout = {int((timeout_s or 0) * 1000)}"))
-    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    cursor = connection.cursor()
+    try:
+        return _asked(cursor, sql, limit)
+    except UnicodeDecodeError:
+        if on_damaged_text is None:
+            raise
+        on_damaged_text()
+        cursor.execute("ROLLBACK")
+        cursor.adapters.register_loader("text", AnyText)
+        return _asked(cursor, sql, limit)
+
+
+def _asked(cursor: "psycopg.Cursor[Row]", sql: str, limit: int | None) -> tuple[list[str], list[Row]]:
+    cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     try:
         # prepare=True sends it by the protocol that takes one statement only
-        if is_about:
-            cursor = connection.execute(_sql(sql), prepare=True)
+        if _ABOUT.match(sql):
+            cursor.execute(_sql(sql), prepare=True)
         else:
-            connection.execute(_sql(f"DECLARE asked NO SCROLL CURSOR FOR {sql}"), prepare=True)
-            cursor = connection.execute(_sql(f"FETCH {'ALL' if limit is None else limit} FROM asked"))
+            cursor.execute(_sql(f"DECLARE asked NO SCROLL CURSOR FOR {sql}"), prepare=True)
+            cursor.execute(_sql(f"FETCH {'ALL' if limit is None else limit} FROM asked"))
     except pg.FeatureNotSupported as problem:  # a WITH that writes
         raise ReadOnlyStore(f"only reading is allowed here ({problem.diag.message_primary})") from problem
     except pg.SyntaxError as problem:
         told = problem.diag.message_primary or ""
-        if "multiple commands" in told:
-            raise BadInput("give one statement at a time") from problem
-        raise BadInput(told) from problem
+        raise BadInput("give one statement at a time" if "multiple commands" in told else told) from problem
     rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
     return [column.name for column in cursor.description or ()], rows
 

@@ -2,19 +2,20 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from agents_ledger.errors import BadInput, ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
+from agents_ledger.errors import ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store import forking, sqlite_rank
 from agents_ledger.store.database import Database, Row, Tx
-from agents_ledger.store.files import absolute, filesystem_of, is_unchanging, make_whole, publish, require_folder
+from agents_ledger.store.files import absolute, filesystem_of, is_unchanging, make_copy, make_whole, require_folder
 from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
-from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx
+from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx, as_texts, with_bytes
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load, and is needed to make and to copy files
     from pathlib import Path
@@ -107,6 +108,16 @@ class SqliteDatabase(Database):
         with self._writer_lock, translated(self.path):
             return self._usable_writer().execute(sql).fetchall()
 
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The same, row by row, on a connection of its own."""
+        self._check_usable()
+        with translated(self.path):
+            connection = self._connect()
+            try:
+                yield from connection.execute(sql)
+            finally:
+                connection.close()
+
     def migrate(self, prelude: str, name: str, script: str) -> None:
         """A migration, unless it is there already."""
         with self._writer_lock, translated(self.path):
@@ -126,47 +137,34 @@ class SqliteDatabase(Database):
         self, sql: str, *, limit: int | None = None, timeout_s: float | None = None
     ) -> tuple[list[str], list[Row]]:
         """Somebody's own SQL, on a connection that can't write, attach, or change settings."""
-        from agents_ledger.store.sqlite_query import read_only  # noqa: PLC0415 - only here
+        from agents_ledger.store.sqlite_query import column_names, read_only  # noqa: PLC0415 - only here
 
         self._check_usable()
         with translated(self.path):
             connection = self._connect()
         try:
             with translated(self.path, "the query"):
-                return read_only(connection, sql, limit, timeout_s)
+                try:
+                    return read_only(connection, sql, limit, timeout_s)
+                except UnicodeDecodeError:
+                    if self.on_damaged_text is None:
+                        raise
+                    self.on_damaged_text()
+                    names = column_names(connection, sql)
+                    rows = read_only(connection, with_bytes(sql, len(names)), limit, timeout_s)[1]
+                    return names, [as_texts(row) for row in rows]
         finally:
             connection.close()
 
     def check(self) -> list[str]:
-        """SQLite's own integrity and foreign key checks."""
-        self._check_usable()
-        with translated(self.path):
-            # a connection of its own: one that has searched before keeps an outdated picture of the search index here
-            connection = self._connect()
-            try:
-                found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
-                for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-                    found.append(f"{table} row {rowid} refers to a {parent} row that is not there")
-            finally:
-                connection.close()
-            return found
+        """SQLite's own integrity check."""
+        # a connection of its own: one that has searched before keeps an outdated picture of the search index here
+        return [text for (text,) in self.stream("PRAGMA integrity_check(20)") if text != "ok"]
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
         """The backup API, into a new file that appears only when it is complete."""
-        from pathlib import Path  # noqa: PLC0415 - as above
-
-        path = Path(target).absolute()
-        if path.exists():
-            raise BadInput(f"{path} exists: a backup never overwrites; name another file")
-        partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
         self._check_usable()
-        try:
-            with translated(str(path)):
-                self._copy_to(partial, progress)
-            if not publish(partial, path):
-                raise BadInput(f"{path} exists by now: a backup never overwrites; name another file")
-        finally:
-            partial.unlink(missing_ok=True)
+        return make_copy(target, lambda partial: self._copy_to(partial, progress))
 
     def pulse(self) -> int:
         """SQLite's `data_version`, on a connection that does nothing else: it counts the commits of all others."""
@@ -230,17 +228,19 @@ class SqliteDatabase(Database):
         connection.close()
 
     def _copy_to(self, target: "Path", progress: Callable[[int, int], None] | None) -> None:
-        copy = apsw.Connection(str(target))
-        try:
+        with translated(self.path):
             source = self._connect()
+            copy = apsw.Connection(str(target))
             try:
                 # one snapshot: without it every commit of others would make the copy begin again
                 source.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+                copy.execute("PRAGMA journal_mode=OFF")  # a copy that fails is removed, not rolled back
                 _copy(copy, source, progress)
+            except apsw.FullError:  # it is the copy that has no space, and SQLite does not say why
+                raise OSError(ENOSPC, "no space left") from None
             finally:
+                copy.close()
                 source.close()
-        finally:
-            copy.close()
 
     def park(self) -> None:
         """Before a fork: closes every connection that is idle, and lets nobody open another one."""
@@ -409,7 +409,7 @@ class _Read:
         except BaseException:
             self._connection.close()
             raise
-        self._tx = SqliteReadTx(self._connection, self._database.path)
+        self._tx = SqliteReadTx(self._connection, self._database.path, self._database.on_damaged_text)
         return self._tx
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:

@@ -41,8 +41,9 @@ _KINDS: list[tuple[type[Exception] | tuple[type[Exception], ...], type[LedgerErr
         apsw.CorruptError,
         StoreCorrupt,
         (
-            "{path} is damaged ({problem}): nothing more is written; restore a backup, "
-            "or save what is readable with `ldg backup`"
+            "{path} is damaged ({problem}): nothing more is written; restore a backup. Without one, "
+            "`sqlite3 {quoted} .recover | sqlite3 new.db` saves what is readable "
+            "(with the shell of sqlite.org: those of some systems can't)"
         ),
     ),
     (
@@ -58,7 +59,11 @@ _KINDS: list[tuple[type[Exception] | tuple[type[Exception], ...], type[LedgerErr
         BadInput,
         "{problem}: pass text without lone surrogates, numbers of at most 64 bits",
     ),
-    (UnicodeDecodeError, StoreCorrupt, "{path} is damaged ({problem}): restore a backup"),
+    (
+        UnicodeDecodeError,
+        StoreCorrupt,
+        "a text in {path} is damaged ({problem}): restore a backup; `ldg verify` names the row",
+    ),
 ]
 
 
@@ -85,7 +90,7 @@ def as_ours(problem: Exception, path: str, what: str = "") -> Exception:
     """Our error for one of SQLite's; any other stays as it is."""
     for kind, ours, message in _KINDS:
         if isinstance(problem, kind):
-            return ours(message.format(path=path, problem=problem))
+            return ours(message.format(path=path, problem=problem, quoted=_Quoted(path)))
     if isinstance(problem, apsw.InterruptError):
         return BadInput(f"{what or 'the query'} took too long and was stopped")
     if isinstance(problem, apsw.ConstraintError):
@@ -93,6 +98,18 @@ def as_ours(problem: Exception, path: str, what: str = "") -> Exception:
     if isinstance(problem, apsw.Error):
         return BadInput(f"{problem}") if what else StoreError(f"{path} refused a statement ({problem}): {_REPORT}")
     return problem
+
+
+class _Quoted:
+    """A path as a shell takes it, if a message names it so."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        from shlex import quote  # noqa: PLC0415 - only for a damaged file
+
+        return quote(self._path)
 
 
 def _refused(problem: apsw.ConstraintError, path: str) -> LedgerError:

@@ -33,7 +33,7 @@ def read_only(
     connection.authorizer = _authorize_reading
     if timeout_s:
         _stop_after(connection, timeout_s)
-    names = _column_names(connection, sql)
+    names = column_names(connection, sql)
     cursor = connection.execute(sql)
     return names, cursor.fetchall() if limit is None else _fetch(cursor, limit)
 
@@ -62,7 +62,8 @@ def _fetch(cursor: Any, limit: int) -> list[Row]:
     return found
 
 
-def _column_names(connection: apsw.Connection, sql: str) -> list[str]:
+def column_names(connection: apsw.Connection, sql: str) -> list[str]:
+    """The names of what one statement gives."""
     import apsw.ext  # noqa: PLC0415 - only for people's own queries
 
     info = apsw.ext.query_info(connection, sql)

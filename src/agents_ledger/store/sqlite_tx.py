@@ -1,6 +1,6 @@
 """What runs statements in one file: a transaction that writes, and a snapshot that reads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agents_ledger.store.database import Row, Tx
@@ -61,18 +61,59 @@ class SqliteTx(Tx):
 class SqliteReadTx(SqliteTx):
     """A snapshot; errors of the engine come out as ours."""
 
-    def __init__(self, connection: "apsw.Connection", path: str) -> None:
+    def __init__(self, connection: "apsw.Connection", path: str, on_damaged_text: Callable[[], None] | None) -> None:
         super().__init__(connection)
         self.connection = connection
+        self.on_damaged_text = on_damaged_text
         self._translated = translated(path)
 
     def each(self, name: str, /, **params: Any) -> Iterator[Row]:
         """The rows of a query, one after the other."""
+        given = 0
         with self._translated:
-            yield from super().each(name, **params)
+            try:
+                for row in super().each(name, **params):
+                    yield row
+                    given += 1
+            except UnicodeDecodeError:
+                if self.on_damaged_text is None:
+                    raise
+                self.on_damaged_text()
+                yield from self._in_spite_of_damage(name, params)[given:]
 
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
         statement = self._known[name]
         with self._translated:
-            return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
+            try:
+                return self._cursor.execute(statement.sql, statement.bind(params)).fetchall()
+            except UnicodeDecodeError:
+                if self.on_damaged_text is None:
+                    raise
+                self.on_damaged_text()
+                return self._in_spite_of_damage(name, params)
+
+    def _in_spite_of_damage(self, name: str, params: dict[str, Any]) -> list[Row]:
+        statement = self._known[name]
+        bound = statement.bind(params)
+        width = len(self._cursor.execute(statement.sql, bound).get_description())
+        self._cursor.close(True)  # noqa: FBT003 - a statement that stopped half-way would keep its snapshot
+        self._cursor = self._connection.cursor()
+        return [as_texts(row) for row in self._connection.execute(with_bytes(statement.sql, width), bound)]
+
+
+def with_bytes(sql: str, width: int) -> str:
+    """A query that gives its texts as bytes, each value behind whether it is one: apsw can't read a text otherwise."""
+    names = [f"c{at}" for at in range(width)]
+    taken = (
+        f"typeof({each}) = 'text', CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END"
+        for each in names
+    )
+    inner = sql.rstrip("; \n\t")
+    return f"WITH whole({', '.join(names)}) AS ({inner}\n) SELECT {', '.join(taken)} FROM whole"  # noqa: S608 - it reads
+
+
+def as_texts(row: Row) -> Row:
+    """A row of such a query, with replacement characters for what is no text."""
+    pairs = zip(row[::2], row[1::2], strict=True)
+    return tuple(value.decode("utf-8", "replace") if is_text else value for is_text, value in pairs)

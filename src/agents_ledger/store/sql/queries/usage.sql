@@ -159,3 +159,28 @@ SELECT t.slot, t.model, t.provider, t.prompt_over, t.session_label, NULL, NULL, 
 FROM {known_slots} AS t
 WHERE (CAST(:f_turn_status AS TEXT) IS NULL OR t.status = :f_turn_status)
     AND (CAST(:f_model AS TEXT) IS NULL OR lower(t.model) LIKE :f_model ESCAPE '!');
+
+-- name: miscounted
+-- Rows of `usage_slots` that do not follow from the turns up to a log entry (:after is 0). A turn that was taken out of the
+-- sums again may have left zeros, and the largest prompt that there was.
+SELECT * FROM (
+    SELECT slot, session_label, model, max(kept_max) AS kept_max, coalesce(max(prompt_max), 0) AS prompt_max,
+        sum(calls) AS calls, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
+        sum(cached_input_tokens) AS cached_input_tokens, sum(cache_write_tokens) AS cache_write_tokens,
+        sum(reasoning_tokens) AS reasoning_tokens, sum(total_tokens) AS total_tokens
+    FROM (
+        SELECT slot, session_label, model, provider, prompt_over, status, workspace_path, persona_id, calls, input_tokens,
+            output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, total_tokens,
+            prompt_max AS kept_max, CAST(NULL AS INTEGER) AS prompt_max
+        FROM usage_slots
+        UNION ALL
+        SELECT slot, session_label, model, provider, prompt_over, status, workspace_path, persona_id, -calls, -input_tokens,
+            -output_tokens, -cached_input_tokens, -cache_write_tokens, -reasoning_tokens, -total_tokens, NULL,
+            prompt_max
+        FROM ({slotted}) AS slotted) AS both_ways
+    GROUP BY slot, session_label, model, provider, prompt_over, status, workspace_path, persona_id) AS compared
+WHERE calls <> 0 OR input_tokens <> 0 OR output_tokens <> 0 OR cached_input_tokens <> 0 OR cache_write_tokens <> 0
+    OR reasoning_tokens <> 0 OR total_tokens <> 0 OR kept_max < prompt_max
+    OR (kept_max > prompt_max AND NOT EXISTS (SELECT 1 FROM usages u
+        WHERE coalesce(u.input_tokens, 0) + coalesce(u.cached_input_tokens, 0) + coalesce(u.cache_write_tokens, 0) = kept_max))
+ORDER BY slot, session_label, model LIMIT :limit;
