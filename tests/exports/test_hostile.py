@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
@@ -216,6 +216,7 @@ PIECES += [
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@example("1. ```\n\t<details>")
 def test_no_mixture_of_marks_gets_out(text: str) -> None:
     assert_safe_markdown("".join(markdown.write(chronicle(text))), 1)
     assert_safe_html("".join(html.write(chronicle(text))), 1)

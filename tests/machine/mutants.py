@@ -88,12 +88,6 @@ MUTANTS = [
         "threads.path(tx, turn.id, first - 1, at - 1)",
     ),
     Mutant(
-        "what an earlier compaction kept can't be kept again",
-        "ledger/context.py",
-        "        found = _told(_kept(tx, turn, compaction, turn.compaction_depth)) + found\n",
-        "        pass\n",
-    ),
-    Mutant(
         "a finished call names a subagent that does not know of it",
         "ledger/append.py",
         "    for call in _spawning(given):\n",

@@ -6,7 +6,7 @@ fences that are longer than any inside.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
@@ -151,8 +151,11 @@ def quote(text: str) -> str:
         return fence(words)
     lines, harmless = words.split("\n"), _defused(words).split("\n")
     inside = _code_lines(harmless)
-    told = (line if at in inside else harmless[at] for at, line in enumerate(lines))
-    return "\n".join(f"> {line}" if line else ">" for line in told)
+    return _quoted(line if at in inside else harmless[at] for at, line in enumerate(lines))
+
+
+def _quoted(lines: Iterable[str]) -> str:
+    return "\n".join(f"> {line}" if line else ">" for line in lines)
 
 
 def _defused(words: str) -> str:
@@ -161,8 +164,11 @@ def _defused(words: str) -> str:
 
 
 def _code_lines(lines: list[str]) -> set[int]:
-    """The lines that are code for sure: between fences, as CommonMark sees them where nothing is HTML."""
-    text = "\n".join(lines)
+    """The lines that are code for sure: between fences, as CommonMark sees them where nothing is HTML.
+
+    It sees them in their quote: a tab is narrower there.
+    """
+    text = _quoted(lines)
     if "```" not in text and "~~~" not in text:
         return set()
     fences = (token.map for token in _parser().parse(text) if token.type == "fence")
