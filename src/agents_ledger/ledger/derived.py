@@ -41,6 +41,8 @@ def _check_facts(tx: Tx) -> Iterator[Wrong]:
     if facts.get("noted") not in ("0", "1"):
         yield "ledger_facts", "noted", f"is neither 0 nor 1: {facts.get('noted')}"
     through = usage.counted_through(tx)
+    if not through and tx.first("any_slot") is None:
+        return  # nothing was ever summed up
     for slot, label, model, *_ in tx.rows("miscounted", after=0, through=through, limit=_FIRST, **usage.NOTHING_ELSE):
         yield "usage_slots", f"{slot} {label} {model}", "is not the sum of its turns' tokens"
 

@@ -66,3 +66,7 @@ SELECT * FROM turns WHERE seal_seq = 0 AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: told_of_sessions
 SELECT * FROM session_details;
+
+-- name: any_slot
+-- Whether there are sums of tokens at all.
+SELECT 1 FROM usage_slots LIMIT 1;
