@@ -227,19 +227,42 @@ def test_ctrl_c_between_any_two_steps_of_a_shared_commit_leaves_somebody_to_lead
     assert done == ["kept", "kept"]
 
 
-def test_nobody_is_told_that_something_is_kept_while_that_is_not_known() -> None:
+def test_nobody_is_told_that_something_is_kept_while_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a shared commit, and once more while the others are told of it."""
+    is_there, may_end, said = threading.Semaphore(0), threading.Event(), dict[str, str]()
+    wait = Job.wait
+
+    def waiting(job: Job) -> None:
+        is_there.release()
+        wait(job)
+
     def run(jobs: list[Job]) -> None:
-        for job in jobs:
-            job.is_done = True  # as after a second Ctrl-C, before it was said what became of them
+        if len(jobs) > 1:
+            monkeypatch.setattr("agents_ledger.store.group._interrupted", once_more)
+            raise KeyboardInterrupt
+        is_there.release()
+        may_end.wait(_LONG_S)
+
+    def once_more() -> None:
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
+    def submit() -> None:
+        try:
+            group.submit(lambda _: None)
+        except BaseException as problem:  # noqa: BLE001 - looked at below
+            said[threading.current_thread().name] = type(problem).__name__
+
     group = GroupCommit(run)
-    other = Job(lambda _: None)
-    group._waiting.append(other)  # noqa: SLF001 - somebody who waits already
-    with pytest.raises(KeyboardInterrupt):
-        group.submit(lambda _: None)
-    assert not other.is_kept
-    assert other.error is not None
+    monkeypatch.setattr(Job, "wait", waiting)
+    threads = [threading.Thread(target=submit, name=name) for name in ("alone", "leader", "follower")]
+    for thread in threads:  # the first commits alone; the second leads for the third then
+        thread.start()
+        is_there.acquire(timeout=_LONG_S)
+    may_end.set()
+    for thread in threads:
+        thread.join(_LONG_S)
+    assert said == {"leader": "KeyboardInterrupt", "follower": "StoreError"}
 
 
 def _run(jobs: list[Job]) -> None:

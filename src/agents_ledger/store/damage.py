@@ -8,20 +8,6 @@ from msgspec import Struct
 
 from agents_ledger.store.database import Database
 
-# Table, column, whether it holds texts, and its place in the primary key (PostgreSQL counts from 0).
-_COLUMNS = {
-    "sqlite": (
-        "SELECT t.name, c.name, c.type = 'TEXT', nullif(c.pk, 0) "
-        "FROM pragma_table_list t JOIN pragma_table_info(t.name) c "
-        "WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%' ORDER BY t.name, c.cid"
-    ),
-    "postgres": (
-        "SELECT t.relname, c.attname, c.atttypid = 'text'::REGTYPE, array_position(k.indkey::INT2[], c.attnum) "
-        "FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped "
-        "LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary "
-        "WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::REGNAMESPACE ORDER BY t.relname, c.attnum"
-    ),
-}
 _BYTES = {"sqlite": "CAST({} AS BLOB)", "postgres": "textsend({}::TEXT)"}
 
 
@@ -62,7 +48,9 @@ def broken_references(database: Database) -> Iterator[Damaged]:
 
 def _tables(database: Database) -> list[_Table]:
     found = []
-    for name, rows in groupby(database.stream(_COLUMNS[database.dialect]), itemgetter(0)):
+    with database.read() as tx:
+        listed = tx.rows("all_columns")
+    for name, rows in groupby(listed, itemgetter(0)):
         columns = [row[1:] for row in rows]
         primary = [column for column, _, place in sorted(columns, key=lambda row: row[2] or 0) if place is not None]
         key = ["id"] if any(column == "id" for column, *_ in columns) else primary
