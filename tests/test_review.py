@@ -53,6 +53,68 @@ def test_a_conflict_in_one_thread_is_that_threads_alone(ledger: Ledger) -> None:
     assert ledger.verify().is_good
 
 
+def test_a_turn_that_cant_be_prepared_is_refused_alone(ledger: Ledger) -> None:
+    """The leader prepares the turns of all threads: a bad one must not hurt those of others, nor be lost."""
+    outcomes: list[str] = []
+
+    def write(number: int) -> None:
+        for turn in range(8):
+            role: Any = "nobody" if number % 3 == 0 else "user"
+            try:
+                ledger.append(f"s{number}", Turn(messages=(Message(role, f"{number}.{turn}"),)))
+                outcomes.append("kept")
+            except BadInput as problem:
+                assert "'nobody' is not a role" in str(problem)  # noqa: PT017 - one of many threads
+                outcomes.append("refused")
+
+    threads = [threading.Thread(target=partial(write, number)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (outcomes.count("kept"), outcomes.count("refused")) == (32, 16)
+    assert ledger.counts()["turns"] == 32
+    assert ledger.verify().is_good
+
+
+@pytest.mark.parametrize("is_mine", [True, False])
+def test_the_leader_goes_on_without_what_cant_be_prepared(*, is_mine: bool) -> None:
+    def refuse() -> Any:
+        raise BadInput("no")
+
+    def run(jobs: list[Job]) -> None:
+        for job in jobs:
+            job.result = job.body(None)  # type: ignore[arg-type]
+
+    group = GroupCommit(run)
+    other = Job(None, (lambda: lambda _: "kept") if is_mine else refuse)
+    group._waiting.append(other)  # noqa: SLF001 - somebody who waits already
+    if is_mine:
+        with pytest.raises(BadInput, match="no"):
+            group.submit_prepared(refuse)
+        assert (other.is_done, other.is_kept, other.error, other.result) == (True, True, None, "kept")
+    else:
+        assert group.submit_prepared(lambda: lambda _: "kept") == "kept"
+        assert (other.is_done, str(other.error)) == (True, "no")
+
+
+def test_a_turn_is_prepared_once_though_its_body_runs_again(ledger: Ledger) -> None:
+    made: list[str] = []
+
+    def prepare() -> Any:
+        made.append("made")
+        return lambda tx: tx.value("last_seq")
+
+    def spoil(_: Tx) -> None:
+        raise BadInput("all bodies of this commit run once more")
+
+    jobs = [Job(None, prepare), Job(spoil)]
+    ready = [job for job in jobs if job.is_ready()]
+    ledger.database._run(ready)  # type: ignore[attr-defined]  # noqa: SLF001 - a commit that two threads share
+    assert (made, jobs[0].result) == (["made"], ledger.counts()["seq"])
+    assert isinstance(jobs[1].error, BadInput)
+
+
 def test_ctrl_c_after_the_commit_leaves_the_others_acknowledged() -> None:
     def run(jobs: list[Job]) -> None:
         for job in jobs:

@@ -10,16 +10,30 @@ from agents_ledger.errors import StoreBusy, StoreError
 from agents_ledger.store.database import Tx
 
 T = TypeVar("T")
+Body = Callable[[Tx], Any]
 _TRIES = 100  # to leave in order, while one Ctrl-C comes after the other
 
 
 class Job:
     """One body waiting for its turn in a shared commit."""
 
-    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "is_left", "is_woken", "next", "result", "taken")
+    __slots__ = (
+        "_baton",
+        "body",
+        "error",
+        "is_done",
+        "is_kept",
+        "is_left",
+        "is_woken",
+        "next",
+        "prepare",
+        "result",
+        "taken",
+    )
 
-    def __init__(self, body: Callable[[Tx], Any]) -> None:
-        self.body = body
+    def __init__(self, body: Body | None, prepare: Callable[[], Body] | None = None) -> None:
+        self.body = body or _unprepared
+        self.prepare = prepare  # gives the body, once, before the transaction
         self.is_done = False  # nobody will run it any more
         self.is_kept = False  # committed (or refused, see `error`): without this nothing is acknowledged
         self.is_woken = False
@@ -30,6 +44,16 @@ class Job:
         self.error: BaseException | None = None
         self._baton = threading.Lock()
         self._baton.acquire()
+
+    def is_ready(self) -> bool:
+        """Whether it has a body; what can't be prepared is refused alone."""
+        if self.prepare is not None:
+            try:
+                self.body = self.prepare()
+            except Exception as problem:  # noqa: BLE001 - its own thread raises it
+                self.error = problem
+                return False
+        return True
 
     def wait(self) -> None:
         """Sleeps until somebody has done it, or hands over the lead."""
@@ -75,9 +99,20 @@ class GroupCommit:
 
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
+        result: T = self._done(Job(body))
+        return result
+
+    def submit_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
+        """The same for a body that has to be prepared: the leader does that for everybody, before the transaction.
+
+        Each thread for itself would do it with an empty cache, and with Python's lock to wait for: half as long again.
+        """
+        result: T = self._done(Job(None, prepare))
+        return result
+
+    def _done(self, job: Job) -> Any:
         if self._leader == threading.get_ident():
             raise StoreBusy("this thread is in the middle of a commit (a signal handler?): let it finish first")
-        job = Job(body)
         try:
             self._take_part(job)
         except BaseException:
@@ -87,8 +122,7 @@ class GroupCommit:
             raise job.error
         if not job.is_kept:
             raise _interrupted()
-        result: T = job.result
-        return result
+        return job.result
 
     def _take_part(self, job: Job) -> None:
         with self._lock:
@@ -109,16 +143,18 @@ class GroupCommit:
             if self._expected > 1:
                 self._wait_for_company()
             self._take(mine)
-            self._run(mine.taken)
+            ready = [job for job in mine.taken if job.is_ready()]
+            if ready:
+                self._run(ready)
             for job in mine.taken:
                 job.is_kept = True
         except BaseException as problem:
             for job in mine.taken:
                 # A full disk is the answer for everybody. Ctrl-C is the leader's own: the others' work may be done.
                 if job is mine or isinstance(problem, Exception):
-                    job.error = problem
+                    job.error = job.error or problem
                 elif not job.is_kept:
-                    job.error = _interrupted()
+                    job.error = job.error or _interrupted()
             raise
         finally:
             self._hand_over(mine)
@@ -182,6 +218,10 @@ class GroupCommit:
                 if self._lead is job:
                     self._hand_over(job)
                 return
+
+
+def _unprepared(_: Tx) -> None:
+    raise AssertionError("the leader prepares it first")
 
 
 def _interrupted() -> StoreError:

@@ -86,6 +86,11 @@ class SqliteDatabase(Database):
         self._usable_writer()
         return self._group.submit(body)
 
+    def write_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
+        """The same, with a body that is made first."""
+        self._usable_writer()
+        return self._group.submit_prepared(prepare)
+
     def expect_much(self) -> None:
         """Batches of several MB: pages that change in each of them go from the log into the file less often.
 
@@ -279,13 +284,13 @@ class SqliteDatabase(Database):
         try:
             if len(jobs) > 1 and self._ran_without_savepoints(connection, tx, jobs):
                 return
-            connection.execute("BEGIN IMMEDIATE")
+            tx.begin()
             if len(jobs) == 1:
                 jobs[0].result = jobs[0].body(tx)
             else:
                 for job in jobs:
                     self._run_in_savepoint(connection, tx, job)
-            self._commit(connection, jobs)
+            self._commit(connection, tx, jobs)
         except BaseException as problem:
             tx.end()
             self._stop_after_damage(connection, problem)
@@ -295,7 +300,7 @@ class SqliteDatabase(Database):
 
     def _ran_without_savepoints(self, connection: apsw.Connection, tx: SqliteTx, jobs: list[Job]) -> bool:
         """The usual case, in which no body raises: savepoints would cost a tenth of the group."""
-        connection.execute("BEGIN IMMEDIATE")
+        tx.begin()
         try:
             for job in jobs:
                 job.result = job.body(tx)
@@ -306,12 +311,12 @@ class SqliteDatabase(Database):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             return False
-        self._commit(connection, jobs)
+        self._commit(connection, tx, jobs)
         return True
 
-    def _commit(self, connection: apsw.Connection, jobs: list[Job]) -> None:
+    def _commit(self, connection: apsw.Connection, tx: SqliteTx, jobs: list[Job]) -> None:
         try:
-            connection.execute("COMMIT")
+            tx.commit()
         except KeyboardInterrupt:
             # Python delivers Ctrl-C when COMMIT returns: then it is done, and the others must know
             for job in jobs:

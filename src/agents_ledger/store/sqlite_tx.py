@@ -20,6 +20,14 @@ class SqliteTx(Tx):
         self._connection = connection
         self._known = statements("sqlite").made
 
+    def begin(self) -> None:
+        """Begins to write: nobody else does, until the end."""
+        self._cursor.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Returns when everything is on the disk."""
+        self._cursor.execute("COMMIT")
+
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement."""
         statement = self._known[name]
