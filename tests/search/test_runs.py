@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents_ledger import Ledger, Message, Turn
+from agents_ledger import Call, Ledger, Message, Turn
 from agents_ledger.errors import StoreFull
 from agents_ledger.ledger import runs
 
@@ -30,6 +30,16 @@ def merging(ledger: Ledger) -> dict[str, int]:
 
 def found(ledger: Ledger) -> list[int]:
     return [sum(len(g.hits) for g in ledger.search(f"zebra number{n}", limit=50).groups) for n in range(_TIMES)]
+
+
+def test_a_batch_of_messages_and_calls_is_one_run(ledger: Ledger) -> None:
+    """Messages and calls have numbers of their own: one after the other they would be two runs, to be merged later."""
+    for number in range(20):
+        said = (Message("user", f"zebra number{number}"), Message("assistant", "common words"))
+        calls = tuple(Call("Shell", {"command": f"count {number}"}, {"exit": at}) for at in range(3))
+        ledger.append("talk", Turn(said, calls))
+    ledger.index()
+    assert run_count(ledger) == 1
 
 
 def test_what_was_fed_at_once_ends_up_in_one_run(ledger: Ledger) -> None:

@@ -4,7 +4,8 @@ l.kind = 'seal' AND l.body IS NULL AND l.seq > :after AND l.seq <= :through
 -- name: index_sealed
 -- Puts the turns that were sealed since the mark into the search index, in one batch. (An entry with a body is of a
 -- turn that was open before, and is in the index.) The texts are those of `search_texts`, each table is asked once, and
--- by rising numbers: FTS5 writes out what it has sorted whenever one is lower than the last. A tenth less time.
+-- by rising numbers: FTS5 writes out what it has sorted whenever one is lower than the last, and merges that run later.
+-- (LIMIT: without it SQLite takes the two parts of `f` one after the other, and forgets the order.)
 INSERT INTO search (rowid, content, thinking, params, result)
 SELECT f.n, CASE WHEN octet_length(m.content) <= 262144 THEN m.content ELSE substr(m.content, 1, 262144) END,
     substr(m.thinking, 1, 262144),
@@ -14,7 +15,7 @@ SELECT f.n, CASE WHEN octet_length(m.content) <= 262144 THEN m.content ELSE subs
             '\\', '/'), '\n', ' '), '\t', ' '), '')
         || coalesce(' ' || substr(c.error, 1, 262144), '') END
 FROM (SELECT p.n FROM log l JOIN messages p ON p.turn_id = l.ref WHERE {sealed_since}
-    UNION ALL SELECT p.n FROM log l JOIN tool_calls p ON p.turn_id = l.ref WHERE {sealed_since} ORDER BY 1) f
+    UNION ALL SELECT p.n FROM log l JOIN tool_calls p ON p.turn_id = l.ref WHERE {sealed_since} ORDER BY 1 LIMIT -1) f
 LEFT JOIN messages m ON m.n = CASE f.n & 1 WHEN 0 THEN f.n END
 LEFT JOIN tool_calls c ON c.n = CASE f.n & 1 WHEN 1 THEN f.n END;
 
