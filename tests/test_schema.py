@@ -2,6 +2,7 @@
 
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -149,6 +150,16 @@ def test_both_engines_know_the_same_statements_with_the_same_parameters() -> Non
     assert {name: set(each.names) for name, each in sqlite.items()} == {
         name: set(each.names) for name, each in postgres.items()
     }
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_every_statement_has_a_name_of_its_own(dialect: Dialect) -> None:
+    """Of two with the same name the second would be run for both."""
+    other = "postgres" if dialect == "sqlite" else "sqlite"
+    files = [path for path in sql_folder().joinpath("queries").glob("*.sql") if path.suffixes[0] != f".{other}"]
+    marks = [mark for path in files for mark in re.findall(r"(?m)^-- (name|fragment): (\w+)$", path.read_text())]
+    assert [mark for mark, count in Counter(marks).items() if count > 1] == []
+    assert set(statements(dialect)) == {name for kind, name in marks if kind == "name"}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])

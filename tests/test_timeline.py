@@ -1,7 +1,7 @@
 """The timeline: every turn once, newest first, page by page; and turns as they come."""
 
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 
 import pytest
 
@@ -108,15 +108,21 @@ def test_turns_that_their_source_took_back_or_tells_otherwise_are_not_shown(ledg
 
 
 def test_turns_come_as_they_are_committed_and_again_when_they_change(ledger: Ledger) -> None:
-    say(ledger, "old", "before", NOON)
-    news = follow(ledger.database, pause_s=0.01)
-    say(ledger, "taken", "an old source, read now", NOON - 1000)
+    for at in range(60):
+        say(ledger, "old", f"before {at}", NOON + at)
+    impatient = Event()
+    giving_up = Timer(20, impatient.set)
+    giving_up.daemon = True
+    giving_up.start()
+    news = follow(ledger.database, until=impatient, pause_s=0.01)
+    say(ledger, "taken", "an old source, read now", NOON - 1000)  # far behind the newest ones
     assert next(news).opening == "an old source, read now"
     turn = ledger.turn("live", "Hi.")
     assert (found := next(news)).status == "pending"
     assert found.session_label == "live"
     turn.answer("Hello.")
     assert (next(news).status, found.id) == ("completed", turn.id)
+    giving_up.cancel()
 
 
 def test_a_filter_holds_for_what_comes_and_an_event_ends_it(ledger: Ledger) -> None:

@@ -140,7 +140,7 @@ def _children_first(tx: Tx, found: list[Moment]) -> list[Moment]:
 
 def _committed(tx: Tx, seq: int) -> tuple[int, str, bool]:
     """The next log entries: the last number, the turns that they are about, whether there are more."""
-    rows = tx.rows("log_page", after=seq, limit=_COMMITS)
+    rows = tx.rows("turns_of_log", after=seq, limit=_COMMITS)
     live = [row[0] for row in tx.rows("all_leases")]  # they change without an entry
     ids = dict.fromkeys([row[1] for row in rows if row[1] is not None] + live)
     return (rows[-1][0] if rows else seq), msgspec.json.encode(list(ids)).decode(), len(rows) == _COMMITS

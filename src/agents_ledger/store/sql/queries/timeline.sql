@@ -42,7 +42,7 @@ ORDER BY t.depth DESC, t.id DESC;
 -- name: depths_of
 SELECT id, depth FROM turns WHERE id IN_LIST(:ids);
 
--- name: log_page
+-- name: turns_of_log
 -- The turns that entries of the log are about, in the order of commits; null for entries about something else.
 -- (A seal with a body is of a turn that was here before, as one that was open.)
 SELECT l.seq, CASE WHEN l.kind = 'seal' AND l.body IS NULL THEN l.ref
