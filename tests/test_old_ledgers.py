@@ -12,6 +12,7 @@ from agents_ledger.ledger import Ledger
 from agents_ledger.store.migrate import migrations
 from tests.support.databases import PostgresServer
 
+_MOVE = "id, session_label, thread_id, changed_at, from_thread_id, reason"
 OLD = sorted((Path(__file__).parent / "old").glob("*.db"))
 
 
@@ -52,11 +53,13 @@ def check(url: str, old: Path) -> None:
     with closing(sqlite3.connect(old)) as source:
         turns = source.execute("SELECT count(*) FROM turns").fetchone()[0]
         labels = [row[0] for row in source.execute("SELECT label FROM sessions ORDER BY label")]
+        moves = source.execute(f"SELECT {_MOVE} FROM session_history ORDER BY id").fetchall()  # noqa: S608 - ours
     with Ledger.open(url) as ledger:
         report = ledger.verify()
         assert report.is_good, report.findings[:5]
         assert ledger.database.query("SELECT count(*) FROM turns WHERE session_label IS NOT NULL")[1] == [(turns,)]
         assert [row[0] for row in ledger.database.query("SELECT label FROM sessions ORDER BY label")[1]] == labels
+        assert ledger.database.query(f"SELECT {_MOVE} FROM session_history ORDER BY id")[1] == moves  # noqa: S608 - ours
         for label in labels:
             head = ledger.head(label)
             assert head is not None

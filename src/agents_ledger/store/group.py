@@ -69,8 +69,8 @@ class Job:
 class GroupCommit:
     """Lets threads that wait for the writer share one commit.
 
-    One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
-    and hands the lead to the first that came meanwhile. Where several came together the last time, a leader
+    One thread leads: it prepares and runs everything that waits, commits once, wakes the others and hands the lead
+    to the first that came meanwhile. Where several came together the last time, a leader
     waits a moment for as many. A single thread always leads, and never waits for company.
 
     Whoever is woken wakes the next: if the leader woke all at once, they would stand in line for Python's lock, and
