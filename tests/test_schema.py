@@ -145,6 +145,17 @@ def test_every_statement_can_be_prepared(url: str) -> None:
     file.close()
 
 
+def test_which_sessions_left_a_turn_is_asked_of_the_few_moves_that_did(tmp_path: Path) -> None:
+    """Not of the whole history: with 20,000 moves that took twenty times as long."""
+    with Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}") as ledger:
+        ledger.append("main", Turn((Message("user", "Hi."),)))
+    file = apsw.Connection(str(tmp_path / "ledger.db"))
+    asked = statements("sqlite")["sessions_including"]
+    plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {asked.sql}", dict.fromkeys(asked.names))]
+    file.close()
+    assert [step for step in plan if "history" in step] == ["SCAN session_history USING INDEX idx_session_history_left"]
+
+
 def test_both_engines_know_the_same_statements_with_the_same_parameters() -> None:
     sqlite, postgres = statements("sqlite"), statements("postgres")
     assert {name: set(each.names) for name, each in sqlite.items()} == {

@@ -85,19 +85,13 @@ class Tampered:
         if url.startswith("postgresql"):
             self._server = psycopg.connect(url, autocommit=True)
             self._server.execute("SET session_replication_role = replica")
+            self.place = "ctid"
         else:
             self._file = apsw.Connection(url.removeprefix("sqlite:///"))
             self._file.execute("PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; PRAGMA synchronous=OFF")
             for (name,) in self._file.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
                 self._file.execute(f"DROP TRIGGER {name}")
-
-    place = "where it is"  # of a row in `rows`
-
-    def at(self, table: str) -> str:
-        """What says where a row is."""
-        if self._server is not None:
-            return "ctid"
-        return "id" if table == "session_history" else "rowid"  # it is WITHOUT ROWID
+            self.place = "rowid"
 
     def run(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         if self._server is None:
@@ -110,14 +104,14 @@ class Tampered:
         return names
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        names, at = self.columns(table), self.at(table)
-        found = self.run(f"SELECT {at}, {', '.join(names)} FROM {table} ORDER BY {at}")  # noqa: S608
-        return [dict(zip([self.place, *names], row, strict=True)) for row in found]
+        names = [self.place, *self.columns(table)]
+        order = "ctid" if self._server else "rowid"
+        found = self.run(f"SELECT {', '.join(names)} FROM {table} ORDER BY {order}")  # noqa: S608
+        return [dict(zip(names, row, strict=True)) for row in found]
 
     def set(self, table: str, place: object, column: str, value: object) -> object:
         """Writes one value; gives the row's place afterwards."""
-        at = self.at(table)
-        sql = f"UPDATE {table} SET {column} = ? WHERE {at} = ? RETURNING {at}"  # noqa: S608
+        sql = f"UPDATE {table} SET {column} = ? WHERE {self.place} = ? RETURNING {self.place}"  # noqa: S608
         [(now,)] = self.run(sql, value, place)
         return now
 
@@ -129,11 +123,10 @@ class Tampered:
             text, bytes_ = "?::BYTEA::TEXT", "textsend({})"
             with suppress(psycopg.errors.DuplicateObject):
                 self.run("CREATE CAST (BYTEA AS TEXT) WITHOUT FUNCTION")
-        at = self.at(table)
-        sql = f"SELECT {bytes_.format(column)} FROM {table} WHERE {at} = ?"  # noqa: S608
+        sql = f"SELECT {bytes_.format(column)} FROM {table} WHERE {self.place} = ?"  # noqa: S608
         raw = bytearray(self.run(sql, place)[0][0])
         raw[0] |= 0x80
-        sql = f"UPDATE {table} SET {column} = {text} WHERE {at} = ? RETURNING {at}"  # noqa: S608
+        sql = f"UPDATE {table} SET {column} = {text} WHERE {self.place} = ? RETURNING {self.place}"  # noqa: S608
         return self.run(sql, bytes(raw), place)[0][0]
 
     def close(self) -> None:
@@ -256,7 +249,7 @@ def test_a_row_that_is_gone_is_missed(tampered: Tampered, table: str) -> None:
     rows, columns = tampered.rows(table), tampered.columns(table)
     marks, missed = ", ".join("?" for _ in columns), []
     for row in [rows[at] for at in sorted({0, len(rows) // 2, len(rows) - 1})]:
-        tampered.run(f"DELETE FROM {table} WHERE {tampered.at(table)} = ?", row[tampered.place])  # noqa: S608
+        tampered.run(f"DELETE FROM {table} WHERE {tampered.place} = ?", row[tampered.place])  # noqa: S608
         try:
             if tampered.ledger.verify().is_good:
                 missed.append(row)
@@ -312,10 +305,10 @@ def test_a_row_that_was_added_is_found(tampered: Tampered, table: str) -> None:
     if table == "compactions":
         row["turn_id"] = tampered.story.first
     marks = ", ".join("?" for _ in columns)
-    sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) RETURNING {tampered.at(table)}"  # noqa: S608
+    sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) RETURNING {tampered.place}"  # noqa: S608
     [(place,)] = tampered.run(sql, *[row[name] for name in columns])
     report = tampered.ledger.verify()
-    tampered.run(f"DELETE FROM {table} WHERE {tampered.at(table)} = ?", place)  # noqa: S608
+    tampered.run(f"DELETE FROM {table} WHERE {tampered.place} = ?", place)  # noqa: S608
     assert not report.is_good
     assert tampered.ledger.verify().is_good
 

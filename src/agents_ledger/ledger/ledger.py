@@ -161,24 +161,16 @@ class Ledger:
         expect: str | Head | None = HEAD,
     ) -> str:
         """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
-
-        def prepare() -> Callable[[Tx], str]:
-            where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
-            ready = build.prepare(given.check(turn), self.env)
-            return lambda tx: append.append(tx, self.env, session, ready, where, expect)
-
-        turn_id = self.database.write_prepared(prepare)
+        where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
+        ready = build.prepare(given.check(turn), self.env)
+        turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, ready, where, expect))
         self._sealed_one()
         return turn_id
 
     def branch(self, parent_turn_id: str | None, turn: "entries.Turn") -> str:
         """Adds a finished turn to the tree without moving any session; gives its id."""
-
-        def prepare() -> Callable[[Tx], str]:
-            ready = build.prepare(given.check(turn), self.env)
-            return lambda tx: append.branch(tx, self.env, parent_turn_id, ready)
-
-        turn_id = self.database.write_prepared(prepare)
+        ready = build.prepare(given.check(turn), self.env)
+        turn_id = self.database.write(lambda tx: append.branch(tx, self.env, parent_turn_id, ready))
         self._sealed_one()
         return turn_id
 

@@ -169,7 +169,7 @@ def _facts_of(tx: Tx, entry: LogRow) -> object:
         row = tx.first("turn_by_id", id=entry.ref)
         return _MISSING if row is None else TurnRow(*row).turn_hash
     if entry.kind == "move":
-        row = tx.first("move_by_id", label=entry.ref, id=entry.seq)
+        row = tx.first("move_by_id", id=entry.seq)
         return _MISSING if row is None else hashes.move_facts(MoveRow(*row))
     return None
 

@@ -74,13 +74,6 @@ class Database(ABC):
         keep anything outside of the database.
         """
 
-    @abstractmethod
-    def write_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
-        """The same for a body that takes some work to make: `prepare` makes it, once, before the transaction.
-
-        It may run in another thread, together with those of others.
-        """
-
     def expect_much(self) -> None:  # noqa: B027 - an engine that needs not prepare does nothing
         """Gets ready for many large transactions in a row."""
 

@@ -10,30 +10,16 @@ from agents_ledger.errors import StoreBusy, StoreError
 from agents_ledger.store.database import Tx
 
 T = TypeVar("T")
-Body = Callable[[Tx], Any]
 _TRIES = 100  # to leave in order, while one Ctrl-C comes after the other
 
 
 class Job:
     """One body waiting for its turn in a shared commit."""
 
-    __slots__ = (
-        "_baton",
-        "body",
-        "error",
-        "is_done",
-        "is_kept",
-        "is_left",
-        "is_woken",
-        "next",
-        "prepare",
-        "result",
-        "taken",
-    )
+    __slots__ = ("_baton", "body", "error", "is_done", "is_kept", "is_left", "is_woken", "next", "result", "taken")
 
-    def __init__(self, body: Body | None, prepare: Callable[[], Body] | None = None) -> None:
-        self.body = body or _unprepared
-        self.prepare = prepare  # gives the body, once, before the transaction
+    def __init__(self, body: Callable[[Tx], Any]) -> None:
+        self.body = body
         self.is_done = False  # nobody will run it any more
         self.is_kept = False  # committed (or refused, see `error`): without this nothing is acknowledged
         self.is_woken = False
@@ -44,16 +30,6 @@ class Job:
         self.error: BaseException | None = None
         self._baton = threading.Lock()
         self._baton.acquire()
-
-    def is_ready(self) -> bool:
-        """Whether it has a body; what can't be prepared is refused alone."""
-        if self.prepare is not None:
-            try:
-                self.body = self.prepare()
-            except Exception as problem:  # noqa: BLE001 - its own thread raises it
-                self.error = problem
-                return False
-        return True
 
     def wait(self) -> None:
         """Sleeps until somebody has done it, or hands over the lead."""
@@ -69,8 +45,8 @@ class Job:
 class GroupCommit:
     """Lets threads that wait for the writer share one commit.
 
-    One thread leads: it prepares and runs everything that waits, commits once, wakes the others and hands the lead
-    to the first that came meanwhile. Where several came together the last time, a leader
+    One thread leads: it runs everything that waits, each body in a savepoint, commits once, wakes the others
+    and hands the lead to the first that came meanwhile. Where several came together the last time, a leader
     waits a moment for as many. A single thread always leads, and never waits for company.
 
     Whoever is woken wakes the next: if the leader woke all at once, they would stand in line for Python's lock, and
@@ -99,20 +75,9 @@ class GroupCommit:
 
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
-        result: T = self._done(Job(body))
-        return result
-
-    def submit_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
-        """The same for a body that has to be prepared: the leader does that for everybody, before the transaction.
-
-        Each thread for itself would do it with an empty cache, and with Python's lock to wait for: half as long again.
-        """
-        result: T = self._done(Job(None, prepare))
-        return result
-
-    def _done(self, job: Job) -> Any:
         if self._leader == threading.get_ident():
             raise StoreBusy("this thread is in the middle of a commit (a signal handler?): let it finish first")
+        job = Job(body)
         try:
             self._take_part(job)
         except BaseException:
@@ -122,7 +87,8 @@ class GroupCommit:
             raise job.error
         if not job.is_kept:
             raise _interrupted()
-        return job.result
+        result: T = job.result
+        return result
 
     def _take_part(self, job: Job) -> None:
         with self._lock:
@@ -143,18 +109,16 @@ class GroupCommit:
             if self._expected > 1:
                 self._wait_for_company()
             self._take(mine)
-            ready = [job for job in mine.taken if job.is_ready()]
-            if ready:
-                self._run(ready)
+            self._run(mine.taken)
             for job in mine.taken:
                 job.is_kept = True
         except BaseException as problem:
             for job in mine.taken:
                 # A full disk is the answer for everybody. Ctrl-C is the leader's own: the others' work may be done.
                 if job is mine or isinstance(problem, Exception):
-                    job.error = job.error or problem
+                    job.error = problem
                 elif not job.is_kept:
-                    job.error = job.error or _interrupted()
+                    job.error = _interrupted()
             raise
         finally:
             self._hand_over(mine)
@@ -218,10 +182,6 @@ class GroupCommit:
                 if self._lead is job:
                     self._hand_over(job)
                 return
-
-
-def _unprepared(_: Tx) -> None:
-    raise AssertionError("the leader prepares it first")
 
 
 def _interrupted() -> StoreError:

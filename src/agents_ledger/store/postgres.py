@@ -134,13 +134,10 @@ class PostgresDatabase(Database):
 
     def write(self, body: Callable[[Tx], T]) -> T:
         """A durable transaction."""
-        self._check_writable()
+        self._check_usable()
+        if self.readonly:
+            raise ReadOnlyStore(f"{self.url} was opened read-only: open it for writing to change it")
         return self._group.submit(body)
-
-    def write_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
-        """The same, with a body that is made first."""
-        self._check_writable()
-        return self._group.submit_prepared(prepare)
 
     def tables(self) -> set[str]:
         """The tables that are there."""
@@ -308,11 +305,6 @@ class PostgresDatabase(Database):
             raise StoreClosed(f"the ledger {self.url} is closed: open it again")
         if self.is_carried:
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
-
-    def _check_writable(self) -> None:
-        self._check_usable()
-        if self.readonly:
-            raise ReadOnlyStore(f"{self.url} was opened read-only: open it for writing to change it")
 
     def _idle_reader(self) -> "psycopg.Connection[Row] | None":
         """One that is there already, without those that the server has ended meanwhile."""

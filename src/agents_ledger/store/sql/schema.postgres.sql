@@ -161,7 +161,8 @@ BEGIN
         RAISE EXCEPTION 'ledger: a session never changes where it comes from' USING ERRCODE = 'LDG01';
     END IF;
     IF NEW.thread_id IS DISTINCT FROM OLD.thread_id AND NEW.thread_id IS DISTINCT FROM
-        (SELECT thread_id FROM session_history WHERE session_label = NEW.label ORDER BY id DESC LIMIT 1) THEN
+        (SELECT thread_id FROM session_history
+         WHERE id = (SELECT max(id) FROM session_history) AND session_label = NEW.label) THEN
         RAISE EXCEPTION 'ledger: a pointer moves only together with its history' USING ERRCODE = 'LDG01';
     END IF;
     RETURN NEW;

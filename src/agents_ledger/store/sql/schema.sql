@@ -210,16 +210,16 @@ CREATE TABLE compactions (
 
 -- Every movement of a session's pointer.
 CREATE TABLE session_history (
-    id INTEGER NOT NULL,                        -- Deviation: the log's sequence number, so never reused
+    id INTEGER PRIMARY KEY,                     -- Deviation: the log's sequence number, so never reused
     session_label TEXT NOT NULL REFERENCES sessions(label),
     thread_id TEXT NOT NULL REFERENCES turns(id),
     changed_at INTEGER NOT NULL,
     from_thread_id TEXT REFERENCES turns(id),   -- Added: where it pointed before
     reason TEXT NOT NULL CHECK (reason IN       -- Added: why it moved
-        ('advance', 'fork', 'rewind', 'replay', 'merge', 'import', 'recover')),
-    PRIMARY KEY (session_label, id)             -- Deviation: a session's moves lie together, and need no index beside
-) WITHOUT ROWID;
+        ('advance', 'fork', 'rewind', 'replay', 'merge', 'import', 'recover'))
+);
 
+CREATE INDEX idx_session_history_label ON session_history(session_label, changed_at, id);
 -- the few moves by which a session left turns behind
 CREATE INDEX idx_session_history_left ON session_history(id) WHERE reason IN ('rewind', 'merge', 'import');
 

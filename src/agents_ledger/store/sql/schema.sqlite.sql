@@ -155,8 +155,8 @@ WHEN (SELECT t.seal_seq FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m
 BEGIN SELECT RAISE(ABORT, 'ledger: message code blocks are never deleted'); END;
 
 CREATE TRIGGER sessions_pointer BEFORE UPDATE OF thread_id ON sessions
-WHEN (SELECT thread_id FROM session_history WHERE session_label = NEW.label ORDER BY id DESC LIMIT 1)
-    IS NOT NEW.thread_id
+WHEN (SELECT thread_id FROM session_history
+      WHERE id = (SELECT max(id) FROM session_history) AND session_label = NEW.label) IS NOT NEW.thread_id
 BEGIN SELECT RAISE(ABORT, 'ledger: a pointer moves only together with its history'); END;
 CREATE TRIGGER sessions_start BEFORE INSERT ON sessions WHEN NEW.thread_id IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'ledger: a session begins without a head'); END;

@@ -81,7 +81,8 @@ ORDER BY changed_at DESC, id DESC LIMIT 1;
 -- name: head_at_seq
 -- Where a session pointed after a commit: exact.
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
-FROM session_history WHERE session_label = :label AND id <= :seq ORDER BY id DESC LIMIT 1;
+FROM session_history
+WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label AND id <= :seq);
 
 -- name: session_list
 -- Sessions, the last used first, after a cursor (updated_at, label), with what there is to say about them.

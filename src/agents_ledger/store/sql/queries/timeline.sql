@@ -46,8 +46,7 @@ SELECT id, depth FROM turns WHERE id IN_LIST(:ids);
 -- The turns that entries of the log are about, in the order of commits; null for entries about something else.
 -- (A seal with a body is of a turn that was here before, as one that was open.)
 SELECT l.seq, CASE WHEN l.kind = 'seal' AND l.body IS NULL THEN l.ref
-    WHEN l.kind = 'move' THEN (SELECT h.thread_id FROM session_history h
-        WHERE h.session_label = l.ref AND h.id = l.seq) END AS turn_id
+    WHEN l.kind = 'move' THEN (SELECT h.thread_id FROM session_history h WHERE h.id = l.seq) END AS turn_id
 FROM log l WHERE l.seq > :after ORDER BY l.seq LIMIT :limit;
 
 -- name: moments

@@ -110,19 +110,22 @@ WHERE a.segment_id = chain.segment_id AND a.depth <= chain.through AND a.depth =
 
 -- name: sessions_including
 -- Every session that has ever had a turn in its thread: those whose head lies behind it, and those that left it
--- by a move (the few rewinds). Walks segments, not turns. A page: the labels after one.
+-- by a move (the few rewinds, by their own index: so they are collected first). Walks segments, not turns. A page: the
+-- labels after one.
 WITH RECURSIVE reach(segment_id, from_depth) AS (
     SELECT segment_id, depth FROM turns WHERE id = :id
     UNION ALL
     SELECT s.id, 0 FROM reach JOIN segments s
-        ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)
+        ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth),
+left_behind(session_label, turn_id) AS MATERIALIZED (
+    SELECT session_label, from_thread_id FROM session_history WHERE reason IN ('rewind', 'merge', 'import'))
 SELECT s.label FROM sessions s JOIN turns t ON t.id = s.thread_id
     JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
 WHERE s.label > :after
 UNION
-SELECT h.session_label FROM session_history h JOIN turns t ON t.id = h.from_thread_id
+SELECT h.session_label FROM left_behind h JOIN turns t ON t.id = h.turn_id
     JOIN reach ON reach.segment_id = t.segment_id AND reach.from_depth <= t.depth
-WHERE h.reason IN ('rewind', 'merge', 'import') AND h.session_label > :after
+WHERE h.session_label > :after
 ORDER BY 1 LIMIT :limit;
 
 -- name: left_last

@@ -31,8 +31,7 @@ WHERE t.seal_seq > 0 AND l.seq IS NULL ORDER BY t.id LIMIT 1;
 SELECT seq, kind, ref, at, body, leaf FROM log WHERE seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: move_by_id
-SELECT id, session_label, thread_id, changed_at, from_thread_id, reason FROM session_history
-WHERE session_label = :label AND id = :id;
+SELECT id, session_label, thread_id, changed_at, from_thread_id, reason FROM session_history WHERE id = :id;
 
 -- name: moves_outside_log
 SELECT h.id FROM session_history h LEFT JOIN log l ON l.seq = h.id AND l.kind = 'move' AND l.ref = h.session_label
@@ -43,7 +42,8 @@ SELECT * FROM sessions ORDER BY label;
 
 -- name: last_move
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
-FROM session_history WHERE session_label = :label ORDER BY id DESC LIMIT 1;
+FROM session_history
+WHERE id = (SELECT max(id) FROM session_history WHERE session_label = :label);
 
 -- name: broken_chain
 -- Moves that do not start where the one before them ended.
