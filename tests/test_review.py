@@ -53,8 +53,7 @@ def test_a_conflict_in_one_thread_is_that_threads_alone(ledger: Ledger) -> None:
     assert ledger.verify().is_good
 
 
-def test_a_turn_that_cant_be_prepared_is_refused_alone(ledger: Ledger) -> None:
-    """The leader prepares the turns of all threads: a bad one must not hurt those of others, nor be lost."""
+def test_a_turn_that_is_refused_does_not_hurt_those_of_other_threads(ledger: Ledger) -> None:
     outcomes: list[str] = []
 
     def write(number: int) -> None:
@@ -75,44 +74,6 @@ def test_a_turn_that_cant_be_prepared_is_refused_alone(ledger: Ledger) -> None:
     assert (outcomes.count("kept"), outcomes.count("refused")) == (32, 16)
     assert ledger.counts()["turns"] == 32
     assert ledger.verify().is_good
-
-
-@pytest.mark.parametrize("is_mine", [True, False])
-def test_the_leader_goes_on_without_what_cant_be_prepared(*, is_mine: bool) -> None:
-    def refuse() -> Any:
-        raise BadInput("no")
-
-    def run(jobs: list[Job]) -> None:
-        for job in jobs:
-            job.result = job.body(None)  # type: ignore[arg-type]
-
-    group = GroupCommit(run)
-    other = Job(None, (lambda: lambda _: "kept") if is_mine else refuse)
-    group._waiting.append(other)  # noqa: SLF001 - somebody who waits already
-    if is_mine:
-        with pytest.raises(BadInput, match="no"):
-            group.submit_prepared(refuse)
-        assert (other.is_done, other.is_kept, other.error, other.result) == (True, True, None, "kept")
-    else:
-        assert group.submit_prepared(lambda: lambda _: "kept") == "kept"
-        assert (other.is_done, str(other.error)) == (True, "no")
-
-
-def test_a_turn_is_prepared_once_though_its_body_runs_again(ledger: Ledger) -> None:
-    made: list[str] = []
-
-    def prepare() -> Any:
-        made.append("made")
-        return lambda tx: tx.value("last_seq")
-
-    def spoil(_: Tx) -> None:
-        raise BadInput("all bodies of this commit run once more")
-
-    jobs = [Job(None, prepare), Job(spoil)]
-    ready = [job for job in jobs if job.is_ready()]
-    ledger.database._run(ready)  # type: ignore[attr-defined]  # noqa: SLF001 - a commit that two threads share
-    assert (made, jobs[0].result) == (["made"], ledger.counts()["seq"])
-    assert isinstance(jobs[1].error, BadInput)
 
 
 def test_ctrl_c_after_the_commit_leaves_the_others_acknowledged() -> None:
@@ -187,6 +148,34 @@ def test_ctrl_c_in_a_row_of_waiting_threads_leaves_nobody_behind_it_hanging(
     for thread in threads:
         thread.join(timeout=20)
     assert sorted(got) == ["alone", "last", "leader", "patient"]
+
+
+def test_a_signal_handler_that_writes_while_its_thread_waits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its job would stand behind the one of its own thread, which goes on when the handler has ended."""
+    leads, may_end = threading.Event(), threading.Event()
+    wait = Job.wait
+    refused: list[Job] = []
+
+    def run(_: list[Job]) -> None:
+        leads.set()
+        may_end.wait()
+
+    def interrupted(job: Job) -> None:
+        with pytest.raises(StoreBusy, match="in the middle of a commit"):
+            group.submit(lambda _: None)
+        refused.append(job)
+        may_end.set()
+        wait(job)
+
+    group = GroupCommit(run)
+    leader = threading.Thread(target=lambda: group.submit(lambda _: None), daemon=True)
+    leader.start()
+    assert leads.wait(timeout=20)
+    monkeypatch.setattr(Job, "wait", interrupted)
+    group.submit(lambda _: None)
+    leader.join(timeout=20)
+    assert len(refused) == 1
+    group.submit(lambda _: None)  # and it may write again
 
 
 def test_a_write_from_inside_a_commit_is_refused_instead_of_waiting_for_itself(ledger: Ledger) -> None:

@@ -66,6 +66,7 @@ class GroupCommit:
         self._lock = threading.Lock()
         self._lead: Job | None = None  # whose thread leads: set in one step, so that it is never half true
         self._leader: int | None = None  # the thread that is committing
+        self._mine = threading.local()  # each thread's last job
         self._expected = 1
         self._is_complete = threading.Event()
 
@@ -73,12 +74,18 @@ class GroupCommit:
         """Whether this thread is in the middle of a commit."""
         return self._leader == threading.get_ident()
 
+    def _is_waiting_here(self) -> bool:
+        """Whether this thread waits already: a second job would wait for the first, and that for the second."""
+        before: Job | None = getattr(self._mine, "job", None)
+        return before is not None and not (before.is_done or before.is_left)
+
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
-        if self._leader == threading.get_ident():
+        if self.is_led_here() or self._is_waiting_here():
             raise StoreBusy("this thread is in the middle of a commit (a signal handler?): let it finish first")
         job = Job(body)
         try:
+            self._mine.job = job
             self._take_part(job)
         except BaseException:
             self._leave(job)

@@ -86,11 +86,6 @@ class SqliteDatabase(Database):
         self._usable_writer()
         return self._group.submit(body)
 
-    def write_prepared(self, prepare: Callable[[], Callable[[Tx], T]]) -> T:
-        """The same, with a body that is made first."""
-        self._usable_writer()
-        return self._group.submit_prepared(prepare)
-
     def expect_much(self) -> None:
         """Batches of several MB: pages that change in each of them go from the log into the file less often.
 
