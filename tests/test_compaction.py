@@ -107,6 +107,13 @@ def test_a_selective_compaction_keeps_the_turns_that_it_names_in_their_order(led
     assert ledger.verify().is_good
 
 
+def test_a_compaction_keeps_by_number_or_by_turn_not_both(ledger: Ledger) -> None:
+    ids = [ledger.append("main", Turn((Message("user", f"q{at}"),))) for at in range(3)]
+    with pytest.raises(BadInput, match="pass `keep` or `through`"):
+        ledger.compact("main", "what was said", keep=1, through=ids[0])
+    assert ledger.head("main") == ids[-1]
+
+
 def test_a_compaction_without_a_summary_is_refused(ledger: Ledger) -> None:
     ids = talk(ledger, 4)
     before = ledger.counts()

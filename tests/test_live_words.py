@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -277,6 +277,23 @@ def test_an_answer_without_words_is_what_was_streamed(ledger: Ledger) -> None:
         record = ledger.get(turn.id)
         assert [(row.content, row.thinking) for row in record.messages] == [("x", None), ("Hello world", kept)]
         assert record.turn.response_message_id == first
+    assert ledger.verify().is_good
+
+
+def test_a_reply_without_words_ends_what_was_streamed_with_what_was_thought(ledger: Ledger) -> None:
+    with ledger.turn("main", "x") as turn:
+        first = turn.stream("Hello ", thinking="a")
+        turn.stream("world")
+        with pytest.raises(BadInput, match="only text can be streamed"):
+            turn.reply(thinking=cast("str", 5))
+        assert turn.reply(thinking="b") == first
+        turn.reply("more")
+    record = ledger.get(turn.id)
+    assert [(row.content, row.thinking) for row in record.messages] == [
+        ("x", None),
+        ("Hello world", "ab"),
+        ("more", None),
+    ]
     assert ledger.verify().is_good
 
 

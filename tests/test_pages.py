@@ -9,6 +9,7 @@ from agents_ledger import Ledger, Message, Turn
 from agents_ledger.capture import catalog
 from agents_ledger.cli.drawing import drawn
 from agents_ledger.ledger import names
+from agents_ledger.model.ids import LAST
 
 TURN = Turn((Message("user", "q"), Message("assistant", "a")))
 
@@ -31,7 +32,7 @@ def test_sessions_and_trees_page_by_page(ledger: Ledger) -> None:
     ledger.append(side.label, TURN)
     ledger.append("s4", TURN)  # the tree has several segments: it is still one tree
     assert ledger.roots() == sorted(roots, reverse=True)
-    assert _paged(lambda last: ledger.roots(2, before=last or "~")) == ledger.roots()
+    assert _paged(lambda last: ledger.roots(2, before=last or LAST)) == ledger.roots()
     lines = ledger.sessions()
     assert len(lines) == 10
     paged = _paged(

@@ -6,6 +6,7 @@ from threading import Event, Timer
 import pytest
 
 from agents_ledger import Call, Ledger, Message, Settings, Turn
+from agents_ledger.ledger.activity import tools
 from agents_ledger.ledger.timeline import Moment, follow, page
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.ids import derived
@@ -105,6 +106,45 @@ def test_turns_that_their_source_took_back_or_tells_otherwise_are_not_shown(ledg
     shown = {moment.id for moment in pages(ledger, Filters(), 3)}
     assert len(shown) == ledger.counts()["turns"] - len(gone)
     assert not shown & gone
+
+
+def test_turns_by_any_id_are_listed(ledger: Ledger) -> None:
+    """Ids of one's own may begin with whatever can be printed, also behind every letter of ours."""
+    failed = Call("Shell", {}, None, status="failed", error="no")
+    ids = {
+        ledger.append(f"s{at}", Turn((Message("user", "Hi."),), (failed,), id=given))
+        for at, given in enumerate(["~first", None, "ключ-1", "𐍈", "é"])
+    }
+    assert set(ledger.roots()) == ids
+    assert {moment.id for moment in pages(ledger, Filters(), 2)} == ids
+    assert {hit.turn_id for group in ledger.search("", limit=50).groups for hit in group.hits} == ids
+    assert sum(line.failed for line in tools(ledger.database)) == 5
+    assert set(ledger.roots(2)) | set(ledger.roots(9, before=ledger.roots(2)[-1])) == ids
+
+
+def test_a_turn_is_found_by_the_time_that_was_given_for_it(ledger: Ledger) -> None:
+    """An importer says when a turn was; what is listed and filtered is that time, not the time of the append."""
+    then = NOON - 365 * 24 * 3600 * 1000
+    old = ledger.append("import", Turn((Message("user", "long ago"),), started_at=then, completed_at=then + 5))
+    new = ledger.append("import", Turn((Message("user", "now"),)))
+    assert [moment.id for moment in pages(ledger, Filters(until=then + 1), 9)] == [old]
+    assert [moment.id for moment in pages(ledger, Filters(since=then + 1), 9)] == [new]
+    again = [ledger.append("import", Turn((Message("user", "long ago"),), started_at=then)) for _ in range(50)]
+    assert len({old, *again}) == 51
+    assert [moment.started_at for moment in pages(ledger, Filters(), 99)][1:] == [then] * 51
+    assert ledger.verify().is_good
+
+
+def test_a_merge_does_not_change_where_a_session_pointed_before(ledger: Ledger) -> None:
+    mine = ledger.append("anna", Turn((Message("user", "a"),)))
+    theirs = ledger.append("bert", Turn((Message("user", "b"),)))
+    seq, at = ledger.counts()["seq"], ledger.history("anna")[-1].changed_at
+    ledger.merge("anna", "bert")
+    assert ledger.head("anna") == theirs
+    assert (ledger.head("anna", seq=seq), ledger.head("anna", at=at)) == (mine, mine)
+    assert [move.thread_id for move in ledger.history("anna")] == [mine]
+    ledger.alias("other", "bert")
+    assert ledger.head("other", seq=seq) == theirs
 
 
 def test_turns_come_as_they_are_committed_and_again_when_they_change(ledger: Ledger) -> None:

@@ -13,7 +13,7 @@ from agents_ledger.cli.turns import mark_of
 from agents_ledger.cli.words import plural, short
 from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
-from agents_ledger.model.ids import is_ulid
+from agents_ledger.model.ids import LAST, is_ulid
 from agents_ledger.model.overview import Tree
 
 _WORDS = 56
@@ -31,7 +31,7 @@ _LEFT = "writer gone"
 @click.option(
     "--limit", type=click.IntRange(1, 1_000), default=_TREES, show_default=True, help="Without ID: the newest N trees."
 )
-@click.option("--cursor", default="~", show_default=False, metavar="ID", help="Without ID: the trees before this one.")
+@click.option("--cursor", default=LAST, show_default=False, metavar="ID", help="Without ID: the trees before this one.")
 @with_pager
 @door
 def tree(opened: Door, id: str | None, whole: bool, limit: int, cursor: str, pager: bool | None) -> None:  # noqa: A002 - its name on the screen

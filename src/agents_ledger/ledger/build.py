@@ -7,6 +7,7 @@ from msgspec import Struct
 from agents_ledger.errors import BadInput, UnresolvedCalls
 from agents_ledger.ledger.env import Env
 from agents_ledger.model import entries, hashes, rules
+from agents_ledger.model.ids import ulid
 from agents_ledger.model.rows import (
     CallRow,
     CodeBlockRow,
@@ -305,9 +306,15 @@ def prepare(turn: entries.Turn, env: Env, seed: bytes | None = None) -> Prepared
     """
     if turn.status not in ("completed", "failed"):
         raise BadInput(f"{turn.status!r} is not an outcome: a turn is appended completed or failed")
-    turn_id = env.new_id(None) if turn.id is None else label(turn.id, "turn id")
+    turn_id = _new_id(turn.started_at, env) if turn.id is None else label(turn.id, "turn id")
     record = _whole_record(turn, Builder(turn_id, "", env), env.now())
     return committed(record, env, is_new=turn.id is None, seed=seed)
+
+
+def _new_id(started_at: int | None, env: Env) -> str:
+    """An id with the time that is given for the turn: lists and filters go by it."""
+    at = integer(started_at, "started_at")
+    return env.new_id(None) if at is None else ulid(at, env.salt(10))
 
 
 def committed(record: Record, env: Env, *, is_new: bool = True, seed: bytes | None = None) -> Prepared:

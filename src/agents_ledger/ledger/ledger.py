@@ -5,12 +5,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from agents_ledger.errors import LedgerError
+from agents_ledger.errors import BadInput, LedgerError
 from agents_ledger.ledger import lease
 from agents_ledger.ledger.env import Env
 from agents_ledger.ledger.head import HEAD, Head
 from agents_ledger.ledger.opening import opened
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.ids import LAST
 from agents_ledger.model.later import Later
 from agents_ledger.store import ALL, Database, Tx
 
@@ -191,6 +192,8 @@ class Ledger:
         Kept are turns that the agent sees now; compactions are not counted. While a turn of the session is being
         written it is refused (`TurnIsLive`): `compact_by` waits for that.
         """
+        if keep is not None and through is not None:
+            raise BadInput("a compaction keeps a number of turns, or what comes after a turn: pass `keep` or `through`")
 
         def body(tx: Tx) -> str:
             known = sessions.require_active(tx, session)
@@ -303,15 +306,18 @@ class Ledger:
             return sessions.former(tx, texts.label(label, "session label"))
 
     def head(self, session: str, *, at: int | None = None, seq: int | None = None) -> str | None:
-        """The turn a session points at: now, at a time (as claimed by the clock), or after a commit (exact)."""
+        """The turn a session points at: now, at a time (as claimed by the clock), or after a commit (exact).
+
+        A label that leads to another session since a merge has its own past.
+        """
         with self.database.read() as tx:
-            found = sessions.require(tx, session)
             if at is None and seq is None:
-                return found.thread_id
+                return sessions.require(tx, session).thread_id
+            label = sessions.own(tx, session).label
             if seq is not None:
-                move = tx.first("head_at_seq", label=found.label, seq=texts.integer(seq, "seq"))
+                move = tx.first("head_at_seq", label=label, seq=texts.integer(seq, "seq"))
             else:
-                move = tx.first("head_at_time", label=found.label, at=texts.integer(at, "at"))
+                move = tx.first("head_at_time", label=label, at=texts.integer(at, "at"))
             return None if move is None else str(move[2])
 
     def history(self, session: str, *, after: int = 0, limit: int = ALL) -> "list[rows.MoveRow]":
@@ -320,7 +326,7 @@ class Ledger:
         A label that leads to another session since a merge has its own.
         """
         with self.database.read() as tx:
-            label = (sessions.former(tx, texts.label(session, "session label")) or sessions.require(tx, session)).label
+            label = sessions.own(tx, session).label
             return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
 
     def aliases(self, session: str) -> "list[rows.AliasRow]":
@@ -387,10 +393,10 @@ class Ledger:
             own = {node.id for node in nodes}.intersection(left)
             return overview.Tree(turn.root_id, nodes, heads, first, sorted(own))
 
-    def roots(self, limit: int = 50, *, before: str = "~") -> list[str]:
+    def roots(self, limit: int = 50, *, before: str = LAST) -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""
         with self.database.read() as tx:
-            if before != "~":
+            if before != LAST:
                 records.require_cursor(tx, before)
             return [row[0] for row in tx.rows("roots", limit=limit, before=before)]
 

@@ -1,7 +1,8 @@
 """Live turns: a runtime writes while it works, readers see it at once, a crash leaves nothing hanging."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -106,11 +107,14 @@ class LiveTurn:
         usage: Usage | None = None,
         **details: Any,
     ) -> str:
-        """The assistant's words: a message of their own, or the end of what was streamed. Gives its id."""
+        """The assistant's words: a message of their own, or the end of what was streamed. Gives its id.
+
+        Without content they are what was streamed, if that has not ended; `thinking` is added to it then.
+        """
         with self._lock:
             total = self._with(usage)
-            if content is None and thinking is None and not details and self._draft is not None:
-                message_id = self._end_draft()
+            if content is None and not details and self._draft is not None:
+                message_id = self._end_draft(self._draft, thinking or "")
             else:
                 message_id = self.message(Message("assistant", content, thinking=thinking, **details))
             self._usage = total
@@ -378,12 +382,11 @@ class LiveTurn:
             self._is_plain = False  # it may leave the bytes of its text behind
             self._draft.write(tx, self.id, self._place.root_id)
 
-    def _end_draft(self) -> str:
-        assert self._draft is not None, "asked by the caller"  # noqa: S101
-        message_id = self._draft.message_id
-        self._write(_nothing)
+    def _end_draft(self, draft: Draft, thinking: str) -> str:
+        with _added(draft, thinking):
+            self._write(_nothing)
         self._draft = None
-        return message_id
+        return draft.message_id
 
     def _complete(self, usage: Usage, last: Message | None = None) -> str:
         if not self._finish("completed", None, usage, last):
@@ -391,14 +394,8 @@ class LiveTurn:
         return self.id
 
     def _complete_draft(self, draft: Draft, thinking: str, usage: Usage) -> str:
-        if not isinstance(thinking, str):
-            raise _no_text(thinking)
-        draft.add("", thinking)
-        try:
+        with _added(draft, thinking):
             return self._complete(usage)
-        except BaseException:
-            draft.take_back("", thinking)
-            raise
 
     def _say_why_not_moved(self) -> None:
         with self._ledger.database.read() as tx:
@@ -466,6 +463,19 @@ class LiveCall:
     def spawn(self, label: str, task: str | None = None) -> str:
         """Starts a subagent: a session of its own, linked both ways. Gives its label."""
         return self._turn.spawn(self.id, label, task)
+
+
+@contextmanager
+def _added(draft: Draft, thinking: str) -> Iterator[None]:
+    """What was thought, beside the words that were streamed; what can't be written is to be said once more."""
+    if not isinstance(thinking, str):
+        raise _no_text(thinking)
+    draft.add("", thinking)
+    try:
+        yield
+    except BaseException:
+        draft.take_back("", thinking)
+        raise
 
 
 def _no_text(piece: object) -> BadInput:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from agents_ledger.ledger import showing
 from agents_ledger.ledger.conditions import Asked
 from agents_ledger.model.hits import Group
+from agents_ledger.model.ids import LAST
 from agents_ledger.model.queries import Query
 from agents_ledger.model.ranking import Ranked
 from agents_ledger.store import Tx
 
 SCANNED = 20_000  # newest messages and calls that are read where no index helps
 _PIECE = 2000  # turns that are read at once
-_AFTER_ALL = "~"  # behind every id
 
 Turns = list[tuple[str, str, int | None]]  # turn, session, the number of the message or call to show
 
@@ -50,7 +50,7 @@ def _by_parts(tx: Tx, conditions: Asked) -> Iterator[Turns]:
 
 def _by_turns(tx: Tx, conditions: Asked) -> Iterator[Turns]:
     """The newest turns, piece by piece."""
-    before = _AFTER_ALL
+    before = LAST
     while rows := tx.rows("found_turns", before=before, most=_PIECE, **conditions.params):
         yield [(turn_id, home, None) for turn_id, home in rows]
         if len(rows) < _PIECE:

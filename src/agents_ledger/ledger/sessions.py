@@ -46,6 +46,11 @@ def former(tx: Tx, label: str) -> SessionRow | None:
     return None if own is None else SessionRow(*own)
 
 
+def own(tx: Tx, label: str) -> SessionRow:
+    """The session whose past a label has: its own, also where it leads to another one by now."""
+    return former(tx, checked(label, "session label")) or require(tx, label)
+
+
 def require(tx: Tx, label: str) -> SessionRow:
     """The session of a label, else of an agent's own id; an error that helps if there is none."""
     found = resolve(tx, checked(label, "session label")) or by_native(tx, label)

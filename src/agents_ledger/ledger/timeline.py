@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.model.filters import EVERYTHING, Filters
+from agents_ledger.model.ids import LAST
 from agents_ledger.model.later import later
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Database, Tx
@@ -15,7 +16,6 @@ from agents_ledger.store import Database, Tx
 _require_cursor = later("agents_ledger.ledger.records", "require_cursor")  # the first page needs nothing of it
 _NEWEST = 50  # turns that may change while somebody looks: live ones, and those whose source goes on
 _STAMP = 10  # characters of an id that are its time
-_BEHIND = "~"  # comes after every character of an id
 _TIED = 1_000  # turns of one millisecond that are sorted for a page
 _COMMITS = 500  # log entries that are looked at together
 _REMEMBERED = 5000
@@ -111,19 +111,19 @@ def _older(tx: Tx, filters: Filters, before: str | None, limit: int) -> list[Mom
 def _moment_of(turn_id: str) -> str:
     """How the ids of all turns of the same millisecond begin; an id of another kind may stand alone."""
     first = turn_id[:_STAMP]
-    return first if len(first) == _STAMP and turn_id < first + _BEHIND else turn_id
+    return first if len(first) == _STAMP and turn_id < first + LAST else turn_id
 
 
 def _is_tied(tx: Tx, moment: str) -> bool:
     """Whether several turns are of a moment; not if they are so many that each page would have to sort them all."""
     if len(moment) != _STAMP:
         return False
-    return 1 < int(tx.value("tied_count", first=moment, last=moment + _BEHIND, most=_TIED + 1)) <= _TIED
+    return 1 < int(tx.value("tied_count", first=moment, last=moment + LAST, most=_TIED + 1)) <= _TIED
 
 
 def _tied(tx: Tx, filters: Filters, moment: str, *, behind: str = "") -> list[Moment]:
     """The turns of a moment, children first; those behind one of them, or all."""
-    given = {"first": moment, "last": moment + _BEHIND, "behind": behind, "retracted": RETRACTED}
+    given = {"first": moment, "last": moment + LAST, "behind": behind, "retracted": RETRACTED}
     return [Moment(*row) for row in tx.rows("tied_turns", **given, **filters.bound())]
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents_ledger.errors import BadInput
-from agents_ledger.model.ids import encode
+from agents_ledger.model.ids import LAST, encode
 from agents_ledger.model.texts import readable
 from agents_ledger.model.times import parse, parse_end
 
@@ -18,7 +18,6 @@ _LARGEST = (1 << 63) - 1
 _LAST_STAMP = (1 << 48) - 1
 _RANDOM_BITS = 80
 _LONGEST = 4096
-_AFTER_ALL = "~"  # behind every id
 _SPECIAL = "[!%_]"
 _CAPITALS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")  # as both engines lower them
 
@@ -54,7 +53,7 @@ class Filters(Struct, frozen=True):
             "f_since": 0 if self.since is None else self.since,
             "f_until": _LARGEST if self.until is None else self.until,
             "f_since_id": "" if self.since is None else first_id(self.since),
-            "f_until_id": _AFTER_ALL if self.until is None else first_id(self.until),
+            "f_until_id": LAST if self.until is None else first_id(self.until),
             "f_subagents": None if self.subagents is None else int(self.subagents),
             "f_session_status": self.status if self.status in SESSION_STATUSES else None,
             "f_turn_status": self.status if self.status in TURN_STATUSES else None,

@@ -14,6 +14,7 @@ _RANDOM_BITS = 80
 _MAX = (1 << 128) - 1
 _LAST_STAMP = (1 << 48) - 1
 LENGTH = 26
+LAST = "\U0010ffff"  # behind every id, also those that a program gave: none may have this character
 
 
 class UlidSource:
