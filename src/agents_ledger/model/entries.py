@@ -175,7 +175,11 @@ class Settings(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """One finished exchange, to be appended whole."""
+    """One finished exchange, to be appended whole.
+
+    With an `id` it is there once, however often it is appended. Lists and filters by time go by the time in the id: let
+    it be a ULID, or leave it out (then it is one of `started_at`). What another program calls it is its `native_id`.
+    """
 
     messages: tuple[Message, ...] = ()
     calls: tuple[Call, ...] = ()
