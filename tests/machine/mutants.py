@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "sessions that forked off earlier are counted as including a turn",
         "store/sql/queries/tree.sql",
-        "ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth)\nSELECT s.label",
-        "ON s.parent_segment_id = reach.segment_id)\nSELECT s.label",
+        "ON s.parent_segment_id = reach.segment_id AND s.fork_depth >= reach.from_depth),\nleft_behind",
+        "ON s.parent_segment_id = reach.segment_id),\nleft_behind",
     ),
     Mutant(
         "the head at a time goes by number only",
@@ -168,8 +168,8 @@ MUTANTS = [
     Mutant(
         "sessions that rewound past a turn are forgotten",
         "store/sql/queries/tree.sql",
-        "WHERE h.reason IN ('rewind', 'merge', 'import') AND h.session_label > :after\n",
-        "WHERE h.reason IN ('merge', 'import') AND h.session_label > :after\n",
+        "FROM session_history WHERE reason IN ('rewind', 'merge', 'import'))\n",
+        "FROM session_history WHERE reason IN ('merge', 'import'))\n",
     ),
     Mutant(
         "the spawning call does not name its subagent",
