@@ -11,6 +11,7 @@ import pytest
 from agents_ledger.ledger import Ledger
 from agents_ledger.store.migrate import migrations
 from tests.support.databases import PostgresServer
+from tests.test_schema import assert_nothing_is_lost
 
 _MOVE = "id, session_label, thread_id, changed_at, from_thread_id, reason"
 OLD = sorted((Path(__file__).parent / "old").glob("*.db"))
@@ -57,6 +58,7 @@ def check(url: str, old: Path) -> None:
     with Ledger.open(url) as ledger:
         report = ledger.verify()
         assert report.is_good, report.findings[:5]
+        assert_nothing_is_lost(ledger)
         assert ledger.database.query("SELECT count(*) FROM turns WHERE session_label IS NOT NULL")[1] == [(turns,)]
         assert [row[0] for row in ledger.database.query("SELECT label FROM sessions ORDER BY label")[1]] == labels
         assert ledger.database.query(f"SELECT {_MOVE} FROM session_history ORDER BY id")[1] == moves  # noqa: S608 - ours

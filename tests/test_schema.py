@@ -17,7 +17,7 @@ from msgspec import Struct
 from agents_ledger import Ledger, Message, Turn
 from agents_ledger.errors import LedgerError, StoreError
 from agents_ledger.model import rows
-from agents_ledger.store import open_database, sqlite_rank
+from agents_ledger.store import guards, open_database, sqlite_rank
 from agents_ledger.store.migrate import Migration, apply, checksum_of, migrate, migrations, pending
 from agents_ledger.store.sqlite import APPLICATION_ID, wal_is_safe
 from agents_ledger.store.statements import Dialect, schema_script, sql_folder, statements
@@ -104,6 +104,25 @@ def test_migrations_and_the_schema_give_the_same_postgres_database(server: Postg
     new = server.bare_url()
     Ledger.open(new).close()
     assert asked(new) == expected
+
+
+@pytest.mark.parametrize("way", ["new", "migrated"])
+def test_the_scripts_name_exactly_the_triggers_and_views_that_are_there(
+    engine: str, way: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = bare(engine, tmp_path, request)
+    with Ledger.open(migrated(url) if way == "migrated" else url) as ledger:
+        assert_nothing_is_lost(ledger)
+
+
+def assert_nothing_is_lost(ledger: Ledger) -> None:
+    """What `verify` expects is what is there: no more, no less."""
+    with ledger.database.read() as tx:
+        there = {tuple(row[:3]) for row in tx.rows("triggers_and_views")}
+    expected = guards.made(cast("Dialect", ledger.database.dialect))
+    assert set(expected) == there
+    assert {kind for kind, _, _ in expected} == {"trigger", "view"}
+    assert guards.lost(ledger.database) == []
 
 
 def test_every_row_has_the_columns_of_its_table_in_their_order(ledger: Ledger) -> None:

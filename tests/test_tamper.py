@@ -89,8 +89,7 @@ class Tampered:
         else:
             self._file = apsw.Connection(url.removeprefix("sqlite:///"))
             self._file.execute("PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; PRAGMA synchronous=OFF")
-            for (name,) in self._file.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-                self._file.execute(f"DROP TRIGGER {name}")
+            self._file.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # here alone: the schema stays as it is
             self.place = "rowid"
 
     def run(self, sql: str, *values: object) -> list[tuple[Any, ...]]:

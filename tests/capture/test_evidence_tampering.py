@@ -44,8 +44,7 @@ class Tampered:
         self.ledger = Ledger.open(f"sqlite:///{path}")
         self._file = apsw.Connection(str(path))
         self._file.execute("PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; PRAGMA synchronous=OFF")
-        for (name,) in self._file.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-            self._file.execute(f"DROP TRIGGER {name}")
+        self._file.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # here alone: the schema stays as it is
 
     def rows(self, table: str, where: str = "TRUE") -> list[dict[str, Any]]:
         """The rows of a table."""
@@ -89,7 +88,7 @@ class Tampered:
 
 @pytest.fixture(scope="module")
 def tampered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tampered]:
-    """Two sources, one of two blocks, in a ledger without guards."""
+    """Two sources, one of two blocks, and a way past the guards."""
     folder = tmp_path_factory.mktemp("tampered")
     source = copy(GOLDEN / "claude-code" / "chat-with-tools" / "source", folder / "source")
     copy(GOLDEN / "pi" / "v3" / "source", folder / "source" / "pi")

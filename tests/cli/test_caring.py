@@ -23,8 +23,7 @@ def test_verify_names_the_first_bad_row(ldg: Ldg) -> None:
 
 def _changed_behind_its_back(ldg: Ldg) -> tuple[str, str]:
     connection = apsw.Connection(ldg.url.removeprefix("sqlite:///"))
-    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-        connection.execute(f'DROP TRIGGER "{name}"')
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     message_id, turn_id = connection.execute("SELECT id, turn_id FROM messages WHERE role = 'user' LIMIT 1").get
     connection.execute("UPDATE messages SET content = 'I never said this' WHERE id = ?", (message_id,))
     connection.close()

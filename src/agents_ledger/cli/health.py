@@ -11,11 +11,12 @@ from agents_ledger.capture.catalog import totals
 from agents_ledger.errors import StoreCorrupt
 from agents_ledger.ledger import Ledger
 from agents_ledger.store.damage import broken_references
+from agents_ledger.store.guards import lost
 from agents_ledger.store.migrate import applied_checksums
 
 T = TypeVar("T")
 _NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.glusterfs"}
-_FIRST = 20  # broken rows
+_FIRST = 20  # broken rows, lost triggers
 _SAFE_SYNC = ("full", "extra")
 
 
@@ -69,8 +70,10 @@ def _left_behind(ledger: Ledger) -> list[str]:
 
 def _damage(ledger: Ledger) -> list[str]:
     broken = islice(broken_references(ledger.database), _FIRST)
-    return ledger.database.check() + [
-        f"{each.table} {each.key}: its {each.column} names what is not there: {each.value}" for each in broken
+    return [
+        *ledger.database.check(),
+        *(f"{each.table} {each.key}: its {each.column} names what is not there: {each.value}" for each in broken),
+        *(f"{each.kind} {each.name} {each.what}" for each in lost(ledger.database)[:_FIRST]),
     ]
 
 

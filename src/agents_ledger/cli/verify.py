@@ -54,8 +54,7 @@ def _print(screen: Screen, report: Report, limit: int) -> None:
         _say_open(screen, report)
         return
     first = report.findings[0]
-    bad = f"the first bad row is {first.place} {first.row}" if first.row else f"the {first.place} itself is damaged"
-    screen.line(("not good", "bold red"), f": {bad}")
+    screen.line(("not good", "bold red"), f": {_named(first)}")
     screen.line()
     rows: list[list[Part]] = [[finding.place, finding.row or "-", (finding.what, "red")] for finding in report.findings]
     screen.table(("TABLE", "ROW", "WHAT"), rows, wrapped=("WHAT",))
@@ -63,6 +62,12 @@ def _print(screen: Screen, report: Report, limit: int) -> None:
     stopped = f"; stopped at {plural(limit, 'finding')}" if len(report.findings) >= limit else ""
     screen.line(f"checked {checked}{stopped}. Keep this file as it is, and compare with a backup.")
     _say_open(screen, report)
+
+
+def _named(first: Finding) -> str:
+    if first.place in ("trigger", "view"):
+        return f"the {first.place} {first.row} is not as the schema makes it"
+    return f"the first bad row is {first.place} {first.row}" if first.row else f"the {first.place} itself is damaged"
 
 
 def _say_open(screen: Screen, report: Report) -> None:

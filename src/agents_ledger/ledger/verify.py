@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.errors import NotFound, StoreCorrupt
+from agents_ledger.errors import NotFound, StoreCorrupt, StoreError
 from agents_ledger.ledger import compact, derived, evidence, sessions, threads
 from agents_ledger.ledger.records import complete_all, read_turn, spoken
 from agents_ledger.model import hashes, rules, zstd
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import LogRow, MoveRow, Record, SaveRow, SessionRow, TurnRow
-from agents_ledger.store import Database, Tx, damage
+from agents_ledger.store import Database, Tx, damage, guards
 
 _PAGE = 200
 _TURN_FIELDS = len(TurnRow.__struct_fields__)
@@ -27,8 +27,8 @@ _UNREADABLE = (TypeError, ValueError, AttributeError, LookupError, AssertionErro
 class Finding(Struct, frozen=True):
     """One thing that is not as it must be."""
 
-    place: str  # the table
-    row: str  # the row's key
+    place: str  # the table; "trigger" or "view" for one of the schema's
+    row: str  # the row's key; its name
     what: str
 
 
@@ -73,9 +73,11 @@ class _Sealed(Struct, frozen=True):
 def verify(database: Database, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> Report:
     """Checks the whole ledger in one snapshot; stops after `limit` findings."""
     tally = _Tally(limit, progress)
+    lost: list[Finding] = []
     try:
         for text in database.check():
             tally.take(Finding("storage", "", text))
+        lost = [Finding(each.kind, each.name, each.what) for each in guards.lost(database)]
         with database.read() as tx:
             tx.on_damaged_text = tally.meet_damage
             tally.sessions = len(tx.rows("all_sessions"))
@@ -87,6 +89,13 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
             tally.take(Finding(each.table, each.key, f"its {each.column} names what is not there: {each.value}"))
     except StoreCorrupt as problem:
         tally.take(Finding("storage", "", str(problem)))
+    except StoreError as problem:
+        if not lost:
+            raise
+        lost.append(Finding("storage", "", f"a check stopped, it needs what is lost ({problem})"))
+    # (last: rows that were changed are named first, however many triggers are gone)
+    for finding in lost[: tally.left]:
+        tally.take(finding)
     return Report(tally.turns, tally.entries, tally.sessions, tally.findings, tally.open_turns, tally.live_turns)
 
 
