@@ -149,8 +149,8 @@ class Ledger:
             thread_key=thread_key,
         )
         opening = () if system is None else (entries.Message("system", system),)
-        made = origin or sessions.Origin(persona_id=persona)
-        return live.LiveTurn(self, beginning.Wanted(session, opening + _asked(query), settings, made, expect))
+        made = sessions.Origin(persona_id=persona) if origin is None else given.check_origin(origin)
+        return live.LiveTurn(self, beginning.Wanted(session, opening + given.asked(query), settings, made, expect))
 
     def append(
         self,
@@ -161,8 +161,9 @@ class Ledger:
         expect: str | Head | None = HEAD,
     ) -> str:
         """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
-        where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
         ready = build.prepare(given.check(turn), self.env)
+        made_by = turn.settings.persona_id
+        where = sessions.Origin(persona_id=made_by) if origin is None else given.check_origin(origin)
         turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, ready, where, expect))
         self._sealed_one()
         return turn_id
@@ -241,7 +242,8 @@ class Ledger:
 
     def create_session(self, label: str, origin: "sessions.Origin | None" = None) -> "rows.SessionRow":
         """A new session without turns."""
-        return self.database.write(lambda tx: sessions.create(tx, self.env, label, origin or sessions.Origin()))
+        where = sessions.Origin() if origin is None else given.check_origin(origin)
+        return self.database.write(lambda tx: sessions.create(tx, self.env, label, where))
 
     def archive(self, session: str) -> "rows.SessionRow":
         """Puts a session away; its turns stay."""
@@ -428,16 +430,18 @@ class Ledger:
         by: "finding.By | None" = None,
     ) -> "hits.Found":
         """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
+        wanted = texts.question(text, "query")
         self._catch_up()
-        return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
+        return finding.search(self.database, wanted, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
 
     def fork_points(
         self, question: str, *, filters: Filters = EVERYTHING, limit: int = 10, budget_tokens: int | None = None
     ) -> "ForkPoints":
         """The turns of all history from which a question is best asked, and why, the best first."""
+        wanted = texts.question(question, "question")
         self._catch_up()
         return fork_points.fork_points(
-            self.database, question, filters, limit=limit, budget_tokens=budget_tokens, now=self.env.now()
+            self.database, wanted, filters, limit=limit, budget_tokens=budget_tokens, now=self.env.now()
         )
 
     def counts(self) -> dict[str, int]:
@@ -510,11 +514,3 @@ def _feed(tx: Tx) -> None:
     """The search index and the sums of tokens, after a batch of turns."""
     usage.catch_up_in_time(tx)
     search.catch_up(tx)
-
-
-def _asked(query: "str | entries.Message | tuple[entries.Message, ...] | None") -> "tuple[entries.Message, ...]":
-    if query is None:
-        return ()
-    if isinstance(query, str):
-        return (entries.Message("user", query, source="human"),)
-    return (query,) if isinstance(query, entries.Message) else tuple(query)

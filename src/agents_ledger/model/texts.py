@@ -109,6 +109,13 @@ def integer(value: int | None, what: str) -> int | None:
     return int(value)
 
 
+def question(text: str, what: str) -> str:
+    """A text that asks for something."""
+    if not isinstance(text, str):
+        raise BadInput(f"{a(what)} must be text, not {type(text).__name__}")
+    return text
+
+
 def json_text(value: Any, what: str) -> tuple[str, bytes | None]:
     """JSON as text, and the original bytes where valid JSON can't say it (NaN, infinities).
 
