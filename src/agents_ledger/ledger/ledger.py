@@ -160,7 +160,10 @@ class Ledger:
         origin: "sessions.Origin | None" = None,
         expect: str | Head | None = HEAD,
     ) -> str:
-        """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
+        """Appends a finished turn, all of it or nothing; gives its id.
+
+        The same turn again adds nothing, if it was given an id (`Turn(id=…)`); without one it is another turn.
+        """
         ready = build.prepare(given.check(turn), self.env)
         made_by = turn.settings.persona_id
         where = sessions.Origin(persona_id=made_by) if origin is None else given.check_origin(origin)
