@@ -81,6 +81,21 @@ def test_db_is_taken_before_and_after_the_command_and_from_the_environment(ldg: 
     assert len(json.loads(named.stdout)["sessions"]) == 3
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_db_is_bad_usage_and_not_the_usual_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("AGENTS_LEDGER_DB", str(tmp_path / "other.db"))
+    for args in (["--db", name, "demo"], ["demo", "--db", name], ["demo", f"--db={name}"], ["--db", name]):
+        done = CliRunner().invoke(cli, args)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "--db is empty: name the ledger, or leave out --db" in done.stderr
+    asked = CliRunner().invoke(cli, ["--db", name, "demo", "--json"])
+    assert (asked.exit_code, json.loads(asked.stdout)["error"]["kind"]) == (2, "Usage")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_any_name_the_ledger_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGENTS_LEDGER_DB", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
