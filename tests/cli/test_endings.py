@@ -158,14 +158,28 @@ def test_an_interrupt_ends_with_130(ldg: Ldg) -> None:
         assert process.wait() == 130
 
 
-@pytest.mark.parametrize("args", [("head", "fix-login"), ("show", "fix-login", "--full"), ("nothing", "--json")])
-def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) -> None:
+_LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("head", "fix-login"),
+        ("show", "fix-login", "--full"),
+        ("nothing", "--json"),
+        ("--help",),
+        ("show", "--help"),
+        ("sql", _LONG, "--limit", "20000"),  # more than any buffer: the pipe breaks while it is written
+    ],
+    ids=lambda args: args[0],
+)
+def test_a_reader_that_goes_away_is_no_error_and_no_answer(ldg: Ldg, args: tuple[str, ...]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     command = [sys.executable, "-c", _MAIN, "--db", ldg.url, *args]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
-    assert done.stderr == ""
+    assert (done.stderr, done.returncode) == ("", 141)
 
 
 def _python(code: str) -> "subprocess.CompletedProcess[str]":
