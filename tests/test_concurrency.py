@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-from agents_ledger import Call, Ledger, Message, Turn
+from agents_ledger import Call, Ledger, LiveCall, LiveTurn, Message, Turn, Usage
 from agents_ledger.errors import BadInput, HeadMoved, NotFound, StoreClosed, StoreError
 from agents_ledger.ledger import sessions
-from agents_ledger.ledger.aio import AsyncLedger
+from agents_ledger.ledger.aio import AsyncCall, AsyncLedger, AsyncTurn
 from agents_ledger.ledger.policy import Policy
 from agents_ledger.ledger.records import read_record
 from agents_ledger.store import ALL, Tx
@@ -337,10 +337,49 @@ def test_every_verb_of_a_ledger_is_awaited_with_the_same_arguments() -> None:
     public = {name for name in verbs if not name.startswith("_")} - called_by_turns
     assert public <= vars(AsyncLedger).keys(), "missing"
     for name in sorted(public):
-        one, other = (inspect.signature(getattr(kind, name)).parameters for kind in (Ledger, AsyncLedger))
-        assert [(each.name, each.kind, each.default) for each in one.values()] == [
-            (each.name, each.kind, each.default) for each in other.values()
-        ], name
+        assert arguments_of(Ledger, name) == arguments_of(AsyncLedger, name), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "awaited", "called_by_others"),
+    [(LiveTurn, AsyncTurn, {"write_due", "finish_call", "spawn"}), (LiveCall, AsyncCall, set())],
+)
+def test_a_live_turn_and_its_calls_have_the_same_when_they_are_awaited(
+    kind: type, awaited: type, called_by_others: set[str]
+) -> None:
+    public = {name for name in vars(kind) if not name.startswith("_")} - called_by_others
+    assert public <= vars(awaited).keys(), "missing"
+    for name in sorted(public):
+        if isinstance(vars(kind)[name], property):
+            assert isinstance(vars(awaited)[name], property), name
+        else:
+            assert arguments_of(kind, name) == arguments_of(awaited, name), name
+
+
+def arguments_of(kind: type, verb: str) -> list[tuple[object, ...]]:
+    return [(each.name, each.kind, each.default) for each in inspect.signature(getattr(kind, verb)).parameters.values()]
+
+
+async def told_of_itself(url: str) -> None:
+    async with await AsyncLedger.open(url) as ledger:
+        first = await ledger.append("main", exchange("first"))
+        async with ledger.turn("main", "question") as turn:
+            assert (turn.session, turn.parent_id, turn.status) == ("main", first, "pending")
+            call = await turn.call("Shell", {}, id="toolu_1", status="running")
+            assert (call.tool, turn.status) == ("Shell", "streaming")
+            await call.complete()
+            await turn.answer("done", thinking="hm", usage=Usage(input=3), source="llm")
+            assert turn.status == "completed"
+        record = await ledger.get(turn.id)
+        assert (record.messages[-1].thinking, record.messages[-1].source, record.turn.input_tokens) == ("hm", "llm", 3)
+        failing = await ledger.turn("other")
+        assert failing.parent_id is None
+        await failing.fail(ValueError("odd"))
+        assert failing.status == "failed"
+
+
+def test_an_awaited_turn_tells_its_session_its_parent_and_its_status(url: str) -> None:
+    asyncio.run(told_of_itself(url))
 
 
 async def awaited(url: str) -> None:

@@ -81,6 +81,21 @@ def test_db_is_taken_before_and_after_the_command_and_from_the_environment(ldg: 
     assert len(json.loads(named.stdout)["sessions"]) == 3
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_db_is_bad_usage_and_not_the_usual_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("AGENTS_LEDGER_DB", str(tmp_path / "other.db"))
+    for args in (["--db", name, "demo"], ["demo", "--db", name], ["demo", f"--db={name}"], ["--db", name]):
+        done = CliRunner().invoke(cli, args)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "--db is empty: name the ledger, or leave out --db" in done.stderr
+    asked = CliRunner().invoke(cli, ["--db", name, "demo", "--json"])
+    assert (asked.exit_code, json.loads(asked.stdout)["error"]["kind"]) == (2, "Usage")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_any_name_the_ledger_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGENTS_LEDGER_DB", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -143,14 +158,28 @@ def test_an_interrupt_ends_with_130(ldg: Ldg) -> None:
         assert process.wait() == 130
 
 
-@pytest.mark.parametrize("args", [("head", "fix-login"), ("show", "fix-login", "--full"), ("nothing", "--json")])
-def test_a_reader_that_goes_away_is_no_error(ldg: Ldg, args: tuple[str, ...]) -> None:
+_LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("head", "fix-login"),
+        ("show", "fix-login", "--full"),
+        ("nothing", "--json"),
+        ("--help",),
+        ("show", "--help"),
+        ("sql", _LONG, "--limit", "20000"),  # more than any buffer: the pipe breaks while it is written
+    ],
+    ids=lambda args: args[0],
+)
+def test_a_reader_that_goes_away_is_no_error_and_no_answer(ldg: Ldg, args: tuple[str, ...]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     command = [sys.executable, "-c", _MAIN, "--db", ldg.url, *args]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
-    assert done.stderr == ""
+    assert (done.stderr, done.returncode) == ("", 141)
 
 
 def _python(code: str) -> "subprocess.CompletedProcess[str]":

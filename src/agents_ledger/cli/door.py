@@ -90,5 +90,8 @@ def _take_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def _take_db(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.ensure_object(Door).db = value
+    if value is None:
+        return
+    if not value.strip():  # `--db "$LEDGER"`, and the variable is not set: nobody meant the usual ledger by that
+        raise click.UsageError("--db is empty: name the ledger, or leave out --db for the usual one", ctx)
+    ctx.ensure_object(Door).db = value

@@ -1,14 +1,16 @@
 """`ldg`: the table of commands, and how every one of them ends.
 
 Exit codes: 0 fine · 1 the answer is no (nothing found, `verify` or `doctor` found something wrong) · 2 bad usage,
-or an error of the ledger · 130 interrupted. Only click and the standard library are loaded here.
+or an error of the ledger · 130 interrupted · 141 nobody reads the answer any more. Only click and the standard
+library are loaded here.
 """
 
 import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,6 +20,7 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.lazy import LazyGroup, Section
 
 _HERE = "agents_ledger.cli"
+_NOBODY_READS = 141  # 128 + SIGPIPE, as shells know it; 1 would be an answer
 _CAPTURE: Section = {
     "sync": (f"{_HERE}.sync", "captures what is new in the agents' sessions"),
     "sources": (f"{_HERE}.sources", "where the agents keep them, and what of it is here"),
@@ -79,6 +82,16 @@ class Ldg(LazyGroup):
             code = _nobody_reads()
         sys.exit(code)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """What was asked for; `--help` answers here."""
+        with _telling_us():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command."""
+        with _telling_us():
+            return super().invoke(ctx)
+
     def _ended(self, given: list[str], prog_name: str, extra: dict[str, Any]) -> int:
         """The exit code, after everything is said."""
         opened = Door()
@@ -128,10 +141,19 @@ def _print_whatever_comes() -> None:
             stream.reconfigure(errors="replace")
 
 
+@contextmanager
+def _telling_us() -> Iterator[None]:
+    """A broken pipe without its number: click takes one with it for its own business, and leaves with 1."""
+    try:
+        yield
+    except BrokenPipeError as gone:
+        raise BrokenPipeError from gone
+
+
 def _nobody_reads() -> int:
     """The exit code when the reader has gone (`ldg tree | head`): quietly, also when Python flushes at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
+    return _NOBODY_READS
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from agents_ledger.errors import StoreClosed
 from agents_ledger.ledger.ledger import Ledger
 from agents_ledger.ledger.live import LiveCall, LiveTurn
-from agents_ledger.model.entries import Message, Trigger, Usage
+from agents_ledger.model.entries import CallStatus, Message, Trigger, Usage
 
 if TYPE_CHECKING:
     from agents_ledger.ledger.compacting import Compactor, Outcome
@@ -186,25 +186,62 @@ class AsyncTurn:
         self.live = turn
         self.id = turn.id
 
+    @property
+    def session(self) -> str:
+        """The label of the session that this turn extends."""
+        return self.live.session
+
+    @property
+    def parent_id(self) -> str | None:
+        """The turn before this one."""
+        return self.live.parent_id
+
+    @property
+    def status(self) -> str:
+        """`pending`, `streaming`, `completed` or `failed`."""
+        return self.live.status
+
     async def message(self, message: Message) -> str:
         """Adds a message."""
         return await self._ledger.on_thread(self.live.message, message)
 
-    async def reply(self, content: str | None = None, **given: Any) -> str:
+    async def reply(
+        self,
+        content: str | None = None,
+        *,
+        thinking: str | None = None,
+        usage: Usage | None = None,
+        **details: Any,
+    ) -> str:
         """The assistant's words."""
-        return await self._ledger.on_thread(self.live.reply, content, **given)
+        return await self._ledger.on_thread(self.live.reply, content, thinking=thinking, usage=usage, **details)
 
     async def stream(self, text: str = "", *, thinking: str = "") -> str:
         """Adds to the message that is being spoken."""
         return await self._ledger.on_thread(self.live.stream, text, thinking=thinking)
 
-    async def call(self, tool: str, params: Any = None, **given: Any) -> "AsyncCall":
-        """Records a tool call as it starts."""
-        return AsyncCall(self._ledger, await self._ledger.on_thread(self.live.call, tool, params, **given))
+    async def call(
+        self,
+        tool: str,
+        params: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that people use
+        status: CallStatus = "running",
+    ) -> "AsyncCall":
+        """Records a tool call as it starts; `id` is the model's own id of it."""
+        begun = await self._ledger.on_thread(self.live.call, tool, params, id=id, status=status)
+        return AsyncCall(self._ledger, begun)
 
-    async def answer(self, content: str | None = None, **given: Any) -> str:
+    async def answer(
+        self,
+        content: str | None = None,
+        *,
+        thinking: str | None = None,
+        usage: Usage | None = None,
+        **details: Any,
+    ) -> str:
         """The last words and the end of the turn."""
-        return await self._ledger.on_thread(self.live.answer, content, **given)
+        return await self._ledger.on_thread(self.live.answer, content, thinking=thinking, usage=usage, **details)
 
     async def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
@@ -218,8 +255,8 @@ class AsyncTurn:
         """Seals the turn and moves the session to it."""
         return await self._ledger.on_thread(self.live.complete, usage)
 
-    async def fail(self, reason: str) -> str:
-        """Seals the turn as failed."""
+    async def fail(self, reason: object) -> str:
+        """Seals the turn as failed, with the reason (words or an exception)."""
         return await self._ledger.on_thread(self.live.fail, reason)
 
 
@@ -230,6 +267,7 @@ class AsyncCall:
         self._ledger = ledger
         self._call = call
         self.id = call.id
+        self.tool = call.tool
 
     async def complete(self, result: Any = None) -> None:
         """It worked."""

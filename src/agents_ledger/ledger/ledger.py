@@ -150,8 +150,8 @@ class Ledger:
             thread_key=thread_key,
         )
         opening = () if system is None else (entries.Message("system", system),)
-        made = origin or sessions.Origin(persona_id=persona)
-        return live.LiveTurn(self, beginning.Wanted(session, opening + _asked(query), settings, made, expect))
+        made = sessions.Origin(persona_id=persona) if origin is None else given.check_origin(origin)
+        return live.LiveTurn(self, beginning.Wanted(session, opening + given.asked(query), settings, made, expect))
 
     def append(
         self,
@@ -161,9 +161,13 @@ class Ledger:
         origin: "sessions.Origin | None" = None,
         expect: str | Head | None = HEAD,
     ) -> str:
-        """Appends a finished turn, all of it or nothing; gives its id. The same turn again adds nothing."""
-        where = origin or sessions.Origin(persona_id=turn.settings.persona_id)
+        """Appends a finished turn, all of it or nothing; gives its id.
+
+        The same turn again adds nothing, if it was given an id (`Turn(id=…)`); without one it is another turn.
+        """
         ready = build.prepare(given.check(turn), self.env)
+        made_by = turn.settings.persona_id
+        where = sessions.Origin(persona_id=made_by) if origin is None else given.check_origin(origin)
         turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, ready, where, expect))
         self._sealed_one()
         return turn_id
@@ -244,7 +248,8 @@ class Ledger:
 
     def create_session(self, label: str, origin: "sessions.Origin | None" = None) -> "rows.SessionRow":
         """A new session without turns."""
-        return self.database.write(lambda tx: sessions.create(tx, self.env, label, origin or sessions.Origin()))
+        where = sessions.Origin() if origin is None else given.check_origin(origin)
+        return self.database.write(lambda tx: sessions.create(tx, self.env, label, where))
 
     def archive(self, session: str) -> "rows.SessionRow":
         """Puts a session away; its turns stay."""
@@ -276,11 +281,12 @@ class Ledger:
         Times are those of the last use, the turn status is that of the head or of a live turn; a model is one that any
         of its turns used.
         """
+        most = texts.limit(limit)
         at, label = after or (ALL, "")
         if filters.until is not None and filters.until <= at:
             at, label = filters.until - 1, ""  # one bound: it is where the index is entered
         with self.database.read() as tx:
-            found = tx.rows("session_list", before_at=at, after_label=label, limit=limit, **filters.bound())
+            found = tx.rows("session_list", before_at=at, after_label=label, limit=most, **filters.bound())
             openings = threads.openings(tx, [row[1] for row in found if row[1] is not None])
         width = len(rows.SessionRow.__struct_fields__)
         lines: list[overview.SessionLine] = []
@@ -325,9 +331,10 @@ class Ledger:
 
         A label that leads to another session since a merge has its own.
         """
+        most = texts.limit(limit)
         with self.database.read() as tx:
             label = sessions.own(tx, session).label
-            return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=limit)]
+            return [rows.MoveRow(*row) for row in tx.rows("moves_of", label=label, after=after, limit=most)]
 
     def aliases(self, session: str) -> "list[rows.AliasRow]":
         """The other keys of a session."""
@@ -364,8 +371,8 @@ class Ledger:
 
     def thread(self, turn_id: str, *, from_depth: int = 1, limit: int | None = None) -> "list[rows.Record]":
         """The whole turns from the root (or a depth) to a turn; at most `limit` of them."""
+        last = None if limit is None else from_depth + texts.limit(limit) - 1
         with self.database.read() as tx:
-            last = None if limit is None else from_depth + limit - 1
             return records.complete_all(tx, list(threads.path(tx, turn_id, from_depth, last)))
 
     def path(self, turn_id: str) -> "list[rows.TurnRow]":
@@ -381,11 +388,12 @@ class Ledger:
 
     def tree(self, turn_id: str, *, above: int = ALL, limit: int = ALL) -> "overview.Tree":
         """The tree that a turn belongs to, and its sessions; from so many turns `above` it on, at most `limit`."""
+        before, most = texts.limit(above, "number of turns above"), texts.limit(limit)
         with self.database.read() as tx:
             turn = records.read_turn(tx, turn_id)
-            first = max(1, turn.depth - above)
+            first = max(1, turn.depth - before)
             nodes = [
-                overview.Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=limit)
+                overview.Node(*row) for row in tx.rows("tree_turns", root_id=turn.root_id, first=first, limit=most)
             ]
             heads = [(row[0], row[1]) for row in tx.rows("sessions_at", root_id=turn.root_id)]
             is_live = any(node.status in ("pending", "streaming") for node in nodes)
@@ -395,15 +403,17 @@ class Ledger:
 
     def roots(self, limit: int = 50, *, before: str = LAST) -> list[str]:
         """The first turns of all trees, newest first; a page: those before one."""
+        most = texts.limit(limit)
         with self.database.read() as tx:
             if before != LAST:
                 records.require_cursor(tx, before)
-            return [row[0] for row in tx.rows("roots", limit=limit, before=before)]
+            return [row[0] for row in tx.rows("roots", limit=most, before=before)]
 
     def including(self, turn_id: str, *, after: str = "", limit: int = ALL) -> list[str]:
         """Every session that has ever had a turn in its thread, by name; a page: those after a label."""
+        most = texts.limit(limit)
         with self.database.read() as tx:
-            return threads.including(tx, turn_id, after, limit)
+            return threads.including(tx, turn_id, after, most)
 
     def context(self, turn_id: str, query: str | None = None) -> "context.Context":
         """What an agent would see after a turn."""
@@ -434,16 +444,18 @@ class Ledger:
         by: "finding.By | None" = None,
     ) -> "hits.Found":
         """Turns by what was said and done in them, grouped by session; at most `limit` sessions on a page."""
+        wanted, most = texts.question(text, "query"), texts.limit(limit)
         self._catch_up()
-        return finding.search(self.database, text, filters, limit=limit, cursor=cursor, now=self.env.now(), by=by)
+        return finding.search(self.database, wanted, filters, limit=most, cursor=cursor, now=self.env.now(), by=by)
 
     def fork_points(
         self, question: str, *, filters: Filters = EVERYTHING, limit: int = 10, budget_tokens: int | None = None
     ) -> "ForkPoints":
         """The turns of all history from which a question is best asked, and why, the best first."""
+        wanted, most = texts.question(question, "question"), texts.limit(limit)
         self._catch_up()
         return fork_points.fork_points(
-            self.database, question, filters, limit=limit, budget_tokens=budget_tokens, now=self.env.now()
+            self.database, wanted, filters, limit=most, budget_tokens=budget_tokens, now=self.env.now()
         )
 
     def counts(self) -> dict[str, int]:
@@ -464,7 +476,7 @@ class Ledger:
 
     def verify(self, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> "verify.Report":
         """Recomputes hashes, tree, heads, counters and sequences."""
-        return verify.verify(self.database, limit=limit, progress=progress)
+        return verify.verify(self.database, limit=texts.limit(limit), progress=progress)
 
     def index(self) -> None:
         """Brings the search index and the sums of tokens up to date with everything that is sealed."""
@@ -516,11 +528,3 @@ def _feed(tx: Tx) -> None:
     """The search index and the sums of tokens, after a batch of turns."""
     usage.catch_up_in_time(tx)
     search.catch_up(tx)
-
-
-def _asked(query: "str | entries.Message | tuple[entries.Message, ...] | None") -> "tuple[entries.Message, ...]":
-    if query is None:
-        return ()
-    if isinstance(query, str):
-        return (entries.Message("user", query, source="human"),)
-    return (query,) if isinstance(query, entries.Message) else tuple(query)

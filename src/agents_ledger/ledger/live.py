@@ -275,7 +275,7 @@ class LiveTurn:
         """The tokens so far and these."""
         if usage is None:
             return self._usage
-        total = self._usage + usage
+        total = self._usage + given.check_usage(usage)
         # Refused here, where it is given: at the end of the turn it would keep it from ending at all.
         for name, value in msgspec.structs.asdict(total).items():
             integer(value, f"{name} tokens")

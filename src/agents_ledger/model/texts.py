@@ -21,6 +21,7 @@ else:  # for what msgspec does not take
 
 _UNFIT = "[\x00\ud800-\udfff]"
 _MIN_INT, _MAX_INT = -(1 << 63), (1 << 63) - 1
+_EVERYTHING = 1 << 62  # as a limit (store.ALL): what comes after it, added to it, still fits the 64 bits
 
 
 def readable(text: str) -> tuple[str, bytes | None]:
@@ -107,6 +108,22 @@ def integer(value: int | None, what: str) -> int | None:
         # Not shown: Python refuses to print whole numbers of more than 4,300 digits.
         raise BadInput(f"{what} must be a whole number of at most 64 bits, not one of {value.bit_length()}")
     return int(value)
+
+
+def limit(value: int, what: str = "limit") -> int:
+    """How many of something at most: the same on both databases, which take other numbers each in its own way."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadInput(f"{a(what)} must be a whole number of at least 0, not {type(value).__name__}")
+    if value < 0:
+        raise BadInput(f"{a(what)} must be a whole number of at least 0, not a negative one")
+    return min(value, _EVERYTHING)
+
+
+def question(text: str, what: str) -> str:
+    """A text that asks for something."""
+    if not isinstance(text, str):
+        raise BadInput(f"{a(what)} must be text, not {type(text).__name__}")
+    return text
 
 
 def json_text(value: Any, what: str) -> tuple[str, bytes | None]:
