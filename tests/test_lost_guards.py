@@ -56,6 +56,13 @@ def dialect_of(url: str) -> Dialect:
     return "postgres" if url.startswith("postgresql") else "sqlite"
 
 
+def test_a_report_without_room_for_findings_does_not_say_that_all_is_good(told: str) -> None:
+    trigger = "log_fixed"
+    run(told, dropping(told, "trigger", trigger, "log"))
+    with Ledger.open(told, readonly=True) as ledger:
+        assert not ledger.verify(limit=0).is_good
+
+
 def test_each_trigger_that_is_gone_is_named(told: str) -> None:
     gone: Named = set()
     for kind, name, table in made(dialect_of(told)):

@@ -71,8 +71,8 @@ class _Sealed(Struct, frozen=True):
 
 
 def verify(database: Database, *, limit: int = 20, progress: Callable[[int], None] | None = None) -> Report:
-    """Checks the whole ledger in one snapshot; stops after `limit` findings."""
-    tally = _Tally(limit, progress)
+    """Checks the whole ledger in one snapshot; stops after `limit` findings (at least one: is all of it good?)."""
+    tally = _Tally(max(1, limit), progress)
     lost: list[Finding] = []
     try:
         for text in database.check():
