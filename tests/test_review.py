@@ -53,29 +53,6 @@ def test_a_conflict_in_one_thread_is_that_threads_alone(ledger: Ledger) -> None:
     assert ledger.verify().is_good
 
 
-def test_a_turn_that_is_refused_does_not_hurt_those_of_other_threads(ledger: Ledger) -> None:
-    outcomes: list[str] = []
-
-    def write(number: int) -> None:
-        for turn in range(8):
-            role: Any = "nobody" if number % 3 == 0 else "user"
-            try:
-                ledger.append(f"s{number}", Turn(messages=(Message(role, f"{number}.{turn}"),)))
-                outcomes.append("kept")
-            except BadInput as problem:
-                assert "'nobody' is not a role" in str(problem)  # noqa: PT017 - one of many threads
-                outcomes.append("refused")
-
-    threads = [threading.Thread(target=partial(write, number)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (outcomes.count("kept"), outcomes.count("refused")) == (32, 16)
-    assert ledger.counts()["turns"] == 32
-    assert ledger.verify().is_good
-
-
 def test_ctrl_c_after_the_commit_leaves_the_others_acknowledged() -> None:
     def run(jobs: list[Job]) -> None:
         for job in jobs:

@@ -166,8 +166,8 @@ class Ledger:
         The same turn again adds nothing, if it was given an id (`Turn(id=…)`); without one it is another turn.
         """
         ready = build.prepare(given.check(turn), self.env)
-        made_by = turn.settings.persona_id
-        where = sessions.Origin(persona_id=made_by) if origin is None else given.check_origin(origin)
+        persona = turn.settings.persona_id
+        where = sessions.Origin(persona_id=persona) if origin is None else given.check_origin(origin)
         turn_id = self.database.write(lambda tx: append.append(tx, self.env, session, ready, where, expect))
         self._sealed_one()
         return turn_id

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
@@ -22,11 +25,11 @@ class Later:
     """A module that is loaded when something of it is first asked for; from any thread."""
 
     def __init__(self, module: str) -> None:
-        self._module = module
+        self._name = module
+        self._loaded: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Whatever the module has now."""
-        loaded = import_module(self.__dict__.get("_module") or self.__name__)
-        # From now on this is the module, without a call of ours for each thing of it that a turn needs.
-        self.__dict__ = loaded.__dict__
-        return getattr(loaded, name)
+        if self._loaded is None:
+            self._loaded = import_module(self._name)
+        return getattr(self._loaded, name)

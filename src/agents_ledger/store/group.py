@@ -74,11 +74,6 @@ class GroupCommit:
         """Whether this thread is in the middle of a commit."""
         return self._leader == threading.get_ident()
 
-    def _is_waiting_here(self) -> bool:
-        """Whether this thread waits already: a second job would wait for the first, and that for the second."""
-        before: Job | None = getattr(self._mine, "job", None)
-        return before is not None and not (before.is_done or before.is_left)
-
     def submit(self, body: Callable[[Tx], T]) -> T:
         """The body's result, after its commit."""
         if self.is_led_here() or self._is_waiting_here():
@@ -96,6 +91,11 @@ class GroupCommit:
             raise _interrupted()
         result: T = job.result
         return result
+
+    def _is_waiting_here(self) -> bool:
+        """Whether this thread waits already: a second job would wait for the first, and that for the second."""
+        before: Job | None = getattr(self._mine, "job", None)
+        return before is not None and not (before.is_done or before.is_left)
 
     def _take_part(self, job: Job) -> None:
         with self._lock:
