@@ -1,11 +1,12 @@
 """A turn while it is being written: seen by others, owned by one writer, never lost, never half done in silence."""
 
+from collections.abc import Callable
 from hashlib import sha256
 from threading import Thread
 
 import pytest
 
-from agents_ledger import CodeBlock, Env, File, Ledger, Lint, Message, Turn, Usage
+from agents_ledger import CodeBlock, Env, File, Ledger, Lint, LiveCall, LiveTurn, Message, Turn, Usage
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.overview import Live
@@ -286,6 +287,50 @@ def test_the_lease_of_another_machine_is_honoured_until_it_expires(url: str) -> 
         assert ledger.get(turn.id).turn.status == "failed"
         assert len(ledger.get(turn.id).messages) == 1
         assert ledger.verify().is_good
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        lambda turn, _: turn.reply("late"),
+        lambda turn, _: turn.call("Late"),
+        lambda turn, _: turn.stream("late"),
+        lambda turn, _: turn.answer("late"),
+        lambda turn, _: turn.complete(),
+        lambda _, call: call.complete("late"),
+        lambda _, call: call.spawn("late"),
+    ],
+    ids=["reply", "call", "stream", "answer", "complete", "a call's outcome", "a subagent"],
+)
+def test_nothing_comes_from_a_writer_that_was_taken_for_dead(
+    ledger: Ledger, late: Callable[[LiveTurn, LiveCall], object]
+) -> None:
+    turn = ledger.turn("main", "far away")
+    call = turn.call("Shell")
+    ledger.database.write(lambda tx: tx.run("drop_lease", turn_id=turn.id))
+    held = LeaseRow(turn.id, "main", ELSEWHERE, "another", 0)
+    ledger.database.write(lambda tx: tx.run_all("insert_lease", [held]))
+    assert ledger.recover() == [turn.id]
+    before = ledger.get(turn.id)
+    with pytest.raises(LeaseLost, match="begin a new turn"):
+        late(turn, call)
+    assert turn.status == "failed"
+    assert ledger.get(turn.id) == before
+    assert ledger.counts()["sessions"] == 1
+    with pytest.raises(TurnIsSealed, match="is failed"):
+        late(turn, call)
+    assert ledger.verify().is_good
+
+
+def test_a_call_ends_once_and_its_turn_goes_on(ledger: Ledger) -> None:
+    with ledger.turn("main", "x") as turn:
+        call = turn.call("Shell")
+        call.complete("done")
+        with pytest.raises(TurnIsSealed, match="has its outcome already"):
+            call.fail("no")
+        turn.reply("it goes on")
+    assert [row.content for row in ledger.get(turn.id).messages] == ["x", "it goes on"]
+    assert ledger.get(turn.id).calls[0].status == "completed"
 
 
 def test_closing_the_ledger_fails_its_open_turns(url: str) -> None:

@@ -369,8 +369,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self._after()
 
     @precondition(lambda self: self.live)
-    @rule()
-    def writers_die(self) -> None:
+    @rule(ends=st.booleans())
+    def writers_die(self, *, ends: bool) -> None:
         """All live turns lose their writers; the next opener closes them as failed, and late words are refused."""
         # leases are not part of the record: this is what a dead process leaves behind
         self.ledger.database.write(_orphan_leases)
@@ -380,7 +380,7 @@ class LedgerMachine(RuleBasedStateMachine):
             turn, known = self.live[turn_id], self.model.turns[turn_id]
             self._abandon(turn_id)
             known.total = None
-            refused(LeaseLost, lambda: turn.reply("too late"))  # noqa: B023 - called at once
+            refused(LeaseLost, turn.complete if ends else lambda: turn.reply("too late"))  # noqa: B023 - called at once
             self.ledger.unwatch(turn)
             self._sealed_live(turn_id, turn.session, "failed", "recover")
         self._after()

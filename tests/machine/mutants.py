@@ -160,6 +160,12 @@ MUTANTS = [
         "        return Next(*held or (90, 90)) if known is None else known\n",
     ),
     Mutant(
+        "late words are taken",
+        "store/sql/schema.sqlite.sql",
+        "CREATE TRIGGER messages_added BEFORE INSERT ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) > 0\n",
+        "CREATE TRIGGER messages_added BEFORE INSERT ON messages\nWHEN (SELECT seal_seq FROM turns WHERE id = NEW.turn_id) < 0\n",
+    ),
+    Mutant(
         "the same id with other content is taken for the same turn",
         "ledger/append.py",
         "    if moved or content_digest(kept) != content_digest(given.record):\n",

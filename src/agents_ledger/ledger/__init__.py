@@ -7,12 +7,13 @@ from agents_ledger.ledger.head import HEAD
 from agents_ledger.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from agents_ledger.ledger.live import LiveCall, LiveTurn
+    from agents_ledger.ledger.live import LiveTurn
+    from agents_ledger.ledger.live_call import LiveCall
     from agents_ledger.ledger.sessions import Origin
 
 __all__ = ["HEAD", "Env", "Ledger", "LiveCall", "LiveTurn", "Origin"]
 
-_PLACES = {"LiveCall": "live", "LiveTurn": "live", "Origin": "sessions"}
+_PLACES = {"LiveCall": "live_call", "LiveTurn": "live", "Origin": "sessions"}
 
 
 def __getattr__(name: str) -> Any:

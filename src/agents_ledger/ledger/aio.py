@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from agents_ledger.errors import StoreClosed
 from agents_ledger.ledger.ledger import Ledger
-from agents_ledger.ledger.live import LiveCall, LiveTurn
+from agents_ledger.ledger.live import LiveTurn
+from agents_ledger.ledger.live_call import LiveCall
 from agents_ledger.model.entries import CallStatus, Message, Trigger, Usage
 
 if TYPE_CHECKING:

@@ -1,7 +1,10 @@
 """A message that is being spoken, and what of it is not written yet."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from agents_ledger.errors import BadInput
 from agents_ledger.model.rows import OriginalRow
 from agents_ledger.model.texts import readable
 from agents_ledger.store import Tx
@@ -50,6 +53,18 @@ class Draft:
         if not self._waiting:
             self.due_at = None
 
+    @contextmanager
+    def with_thinking(self, thinking: str) -> Iterator[None]:
+        """What was thought, beside the words that were streamed; what can't be written is to be said once more."""
+        if not isinstance(thinking, str):
+            raise no_text(thinking)
+        self.add("", thinking)
+        try:
+            yield
+        except BaseException:
+            self.take_back("", thinking)
+            raise
+
     def write(self, tx: Tx, turn_id: str, root_id: str) -> None:
         """Writes the message as it is now."""
         content, lost = readable("".join(self._text))
@@ -75,3 +90,8 @@ class Draft:
     def put_off(self) -> None:
         """It could not be written: it is tried again a little later."""
         self.due_at = time.monotonic() + _AGAIN_S
+
+
+def no_text(piece: object) -> BadInput:
+    """What is said of pieces that are no text."""
+    return BadInput(f"only text can be streamed, not {type(piece).__name__}: decode or convert it first")

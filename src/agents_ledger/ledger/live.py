@@ -1,8 +1,7 @@
 """Live turns: a runtime writes while it works, readers see it at once, a crash leaves nothing hanging."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -25,7 +24,8 @@ from agents_ledger.errors import (
 from agents_ledger.ledger import append, closing, given, sessions
 from agents_ledger.ledger.beginning import Wanted, begin
 from agents_ledger.ledger.build import Builder
-from agents_ledger.ledger.draft import Draft
+from agents_ledger.ledger.draft import Draft, no_text
+from agents_ledger.ledger.live_call import LiveCall
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Call, CallStatus, Message, Spawn, Usage
 from agents_ledger.model.rows import CallRow, MessageRow
@@ -126,7 +126,7 @@ class LiveTurn:
         What is said is written after a quarter of a second, or 8 KB.
         """
         if not (isinstance(text, str) and isinstance(thinking, str)):
-            raise _no_text(thinking if isinstance(text, str) else text)
+            raise no_text(thinking if isinstance(text, str) else text)
         with self._lock:
             draft = self._draft
             if draft is None:
@@ -151,12 +151,12 @@ class LiveTurn:
         *,
         id: str | None = None,  # noqa: A002 - the word that people use
         status: CallStatus = "running",
-    ) -> "LiveCall":
+    ) -> LiveCall:
         """Records a tool call as it starts; `id` is the model's own id of it."""
         with self._lock:
             made = given.check_call(Call(tool, params, status=status, native_id=id))
-            row = self._write(lambda tx, next_: self._insert_call(tx, made, next_), calls=1)
-            return LiveCall(self, row)
+            row = self._write(lambda tx, next_: self._insert_call(tx, made, next_), calls=1, is_guarded=True)
+            return LiveCall(self, row.id, row.tool_name)
 
     def count(self, usage: Usage) -> None:
         """Adds to the tokens of this turn (kept when the turn ends)."""
@@ -282,7 +282,7 @@ class LiveTurn:
         return total
 
     def _add_message(self, message: Message) -> MessageRow:
-        row = self._write(lambda tx, next_: self._insert_message(tx, message, next_), messages=1)
+        row = self._write(lambda tx, next_: self._insert_message(tx, message, next_), messages=1, is_guarded=True)
         if message.role == "assistant":
             self._last_assistant = row.id
         return row
@@ -292,7 +292,7 @@ class LiveTurn:
     def finish_call(self, call_id: str, status: CallStatus, result: Any, error: str | None) -> None:
         """The outcome of one tool call."""
         with self._lock:
-            self._write(lambda tx, _: self._finish_call(tx, call_id, status, result, error))
+            self._write(lambda tx, _: self._finish_call(tx, call_id, status, result, error), is_guarded=True)
 
     def spawn(self, call_id: str, label: str, task: str | None) -> str:
         """A subagent's session, linked with the call that starts it, both ways."""
@@ -301,19 +301,29 @@ class LiveTurn:
 
     # inside a transaction
 
-    def _write(self, body: Callable[[Tx, Next], T], messages: int = 0, calls: int = 0) -> T:
-        """One durable step of this turn, if the lease is still ours; it adds so many messages and calls."""
+    def _write(
+        self, body: Callable[[Tx, Next], T], messages: int = 0, calls: int = 0, *, is_guarded: bool = False
+    ) -> T:
+        """One durable step of this turn, if the lease is still ours; it adds so many messages and calls.
+
+        Whoever takes the lease away seals the turn, so a body that writes to its messages or calls needs not ask
+        first: the database refuses that (`is_guarded`). A server would let it wait for the answer.
+        """
         self._require_open()
         known, self._next = self._next, None
 
-        def guarded(tx: Tx) -> tuple[T, Next]:
-            next_ = self._hold(tx, known)
+        def step(tx: Tx) -> tuple[T, Next]:
+            next_ = known if is_guarded and known is not None else self._hold(tx, known)
             if self._status == "pending":
                 tx.run("start_streaming", id=self.id)
             self._flush_draft(tx)
             return body(tx, next_), next_
 
-        done, used = self._ledger.database.write(guarded)
+        try:
+            done, used = self._ledger.database.write(step)
+        except TurnIsSealed:
+            self._say_who_ended_it()
+            raise
         self._next = Next(used.message + messages, used.call + calls)
         self._status = "streaming"
         if messages:
@@ -327,11 +337,21 @@ class LiveTurn:
         held = tx.first("held_turn" if known is None else "held_lease", turn_id=self.id, token=self._held.token)
         if held is not None:
             return Next(*held) if known is None else known
+        raise self._ended(tx)
+
+    def _say_who_ended_it(self) -> None:
+        """Raises how the turn has ended, if it has (otherwise it is a call that has)."""
+        with self._ledger.database.read() as tx:
+            if tx.first("lease_of", turn_id=self.id) is None:
+                raise self._ended(tx) from None
+
+    def _ended(self, tx: Tx) -> NotAllowed:
         turn = read_turn(tx, self.id)
         self._end(turn.status)
         if turn.status == "completed" or not (turn.error or "").startswith("interrupted: its writer"):
-            raise TurnIsSealed(f"turn {self.id} is {turn.status} already: begin a new one")
-        raise LeaseLost(f"turn {self.id} was closed by another process, which took this one for dead: begin a new turn")
+            return TurnIsSealed(f"turn {self.id} is {turn.status} already: begin a new one")
+        words = "was closed by another process, which took this one for dead: begin a new turn"
+        return LeaseLost(f"turn {self.id} {words}")
 
     def _insert_message(self, tx: Tx, message: Message, next_: Next) -> MessageRow:
         builder = Builder(self.id, self._place.root_id, self._env)
@@ -383,7 +403,7 @@ class LiveTurn:
             self._draft.write(tx, self.id, self._place.root_id)
 
     def _end_draft(self, draft: Draft, thinking: str) -> str:
-        with _added(draft, thinking):
+        with draft.with_thinking(thinking):
             self._write(_nothing)
         self._draft = None
         return draft.message_id
@@ -394,7 +414,7 @@ class LiveTurn:
         return self.id
 
     def _complete_draft(self, draft: Draft, thinking: str, usage: Usage) -> str:
-        with _added(draft, thinking):
+        with draft.with_thinking(thinking):
             return self._complete(usage)
 
     def _say_why_not_moved(self) -> None:
@@ -434,52 +454,6 @@ class LiveTurn:
             raise lost
         if self._status in ("completed", "failed"):
             raise TurnIsSealed(f"turn {self.id} is {self._status}: begin a new one")
-
-
-class LiveCall:
-    """A tool call of a live turn."""
-
-    def __init__(self, turn: LiveTurn, row: CallRow) -> None:
-        self._turn = turn
-        self.id = row.id
-        self.tool = row.tool_name
-
-    def complete(self, result: Any = None) -> None:
-        """It worked; the result is any JSON value."""
-        self._turn.finish_call(self.id, "completed", result, None)
-
-    def fail(self, error: str, result: Any = None) -> None:
-        """It did not work."""
-        self._turn.finish_call(self.id, "failed", result, error)
-
-    def cancel(self, reason: str | None = None) -> None:
-        """It was stopped."""
-        self._turn.finish_call(self.id, "cancelled", None, reason)
-
-    def reject(self, reason: str | None = None) -> None:
-        """It was not allowed."""
-        self._turn.finish_call(self.id, "rejected", None, reason)
-
-    def spawn(self, label: str, task: str | None = None) -> str:
-        """Starts a subagent: a session of its own, linked both ways. Gives its label."""
-        return self._turn.spawn(self.id, label, task)
-
-
-@contextmanager
-def _added(draft: Draft, thinking: str) -> Iterator[None]:
-    """What was thought, beside the words that were streamed; what can't be written is to be said once more."""
-    if not isinstance(thinking, str):
-        raise _no_text(thinking)
-    draft.add("", thinking)
-    try:
-        yield
-    except BaseException:
-        draft.take_back("", thinking)
-        raise
-
-
-def _no_text(piece: object) -> BadInput:
-    return BadInput(f"only text can be streamed, not {type(piece).__name__}: decode or convert it first")
 
 
 def _nothing(_: Tx, __: Next) -> None:

@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from agents_ledger.errors import BadInput
+from agents_ledger.errors import BadInput, TurnIsSealed
 
 Row = tuple[Any, ...]
 ALL = 2**62  # as a limit: everything
+SEALED = "ledger: the turn is sealed"  # what the guards of a turn and its parts say
 T = TypeVar("T")
+
+
+def sealed() -> TurnIsSealed:
+    """What such a guard means."""
+    return TurnIsSealed("the turn is finished, and nothing of it changes any more: begin a new one")
 
 
 class Tx(ABC):

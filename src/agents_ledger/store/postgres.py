@@ -22,7 +22,7 @@ from agents_ledger.errors import (
     StoreFull,
     StoreUnreachable,
 )
-from agents_ledger.store.database import Database, Row, Tx, without_password
+from agents_ledger.store.database import SEALED, Database, Row, Tx, sealed, without_password
 from agents_ledger.store.files import make_copy
 from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.statements import statements
@@ -375,6 +375,8 @@ class PostgresDatabase(Database):
         except psycopg.Error as problem:
             if what:
                 raise BadInput(str(problem)) from problem
+            if problem.diag.message_primary == SEALED:
+                raise sealed() from problem
             raise StoreError(
                 f"{self.url} refused a statement ({problem}): see what `ldg verify` finds; "
                 "if nothing, this is a bug: report it"

@@ -14,6 +14,7 @@ from agents_ledger.errors import (
     StoreFull,
     StoreUnreachable,
 )
+from agents_ledger.store.database import SEALED, sealed
 
 BUSY_MS = 60_000
 _REPORT = "see what `ldg verify` finds; if nothing, this is a bug: report it"
@@ -118,4 +119,6 @@ def _refused(problem: apsw.ConstraintError, path: str) -> LedgerError:
         return Conflict(f"it is there already ({text}): give the new one another id or key")
     if text.startswith("CHECK"):
         return BadInput(f"a value is not one of those allowed ({text})")
+    if text == SEALED:
+        return sealed()
     return StoreError(f"{path} refused a change ({text}): {_REPORT}")
