@@ -1,10 +1,12 @@
 """Many at once: processes, threads, tasks; on one session and on their own; with backups and checkpoints between."""
 
 import asyncio
+import gc
 import inspect
 import os
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -165,6 +167,27 @@ def test_sixteen_threads_share_commits_and_every_turn_is_there(ledger: Ledger) -
     run_threads([partial(write, number) for number in range(WRITERS)])
     assert len(lines) == WRITERS * 20
     check_outcome(ledger, lines)
+
+
+def test_what_was_written_is_let_go_at_once(ledger: Ledger) -> None:
+    class Batch(list[int]):
+        """What can be watched as it goes."""
+
+    watched: list[weakref.ref[Batch]] = []
+
+    def write() -> None:
+        batch = Batch([1, 2, 3])
+        watched.append(weakref.ref(batch))
+        assert ledger.database.write(lambda _: len(batch)) == len(batch)
+
+    gc.collect()
+    gc.disable()  # it would find what stands in a circle, some time: a sync writes 100 MB at a time
+    try:
+        run_threads([write] * 4)
+        write()
+        assert [found() for found in watched] == [None] * 5
+    finally:
+        gc.enable()
 
 
 def test_a_body_that_raises_does_not_disturb_the_others_of_its_commit(ledger: Ledger) -> None:

@@ -85,6 +85,10 @@ class GroupCommit:
         except BaseException:
             self._leave(job)
             raise
+        finally:
+            # what was written is to go at once: a batch of a sync is 100 MB, and this is a circle
+            self._mine.job = None
+            job.taken = []
         if job.error is not None:
             raise job.error
         if not job.is_kept:
