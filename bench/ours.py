@@ -82,3 +82,16 @@ class Live(Whole):
                     turn.answer(step.text, usage=_USAGE)
                 else:
                     turn.reply(step.text)
+
+
+class Unindexed(Live):
+    """The same for comparison with stores that have no search index: nothing is put into ours."""
+
+    name = "ours, live, without search"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.ledger._unindexed = -(1 << 30)  # noqa: SLF001 - so many turns later it would be fed
+
+    def finish(self) -> None:
+        """No words are found."""

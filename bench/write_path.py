@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from bench.figures import Row, Setup, at_least, at_most, disk_bytes, ms, seconds
-from bench.ours import Live, Whole
+from bench.ours import Live, Unindexed, Whole
 from bench.peers import LangGraph, OpenAI, OpenAIAdvanced, Store, installed
 from bench.workload import Conversation, text_bytes, turns_of, write_path
 
@@ -22,10 +22,12 @@ def write_path_rows(setup: Setup) -> Iterator[Row]:
     work = write_path(0.1 if setup.quick else 1.0)
     content = text_bytes([turn for talk in work for turn in talk.turns])
     peers: list[Make] = [LangGraph, OpenAI, OpenAIAdvanced] if installed() else []
-    runs = [_write(setup, [Live, Whole, *peers], work) for _ in range(3)]
+    runs = [_write(setup, [Live, Unindexed, Whole, *peers], work) for _ in range(3)]
     took = {make: _best([run[make].took for run in runs]) for make in runs[0]}
     steps = _steps(work)
     yield from _times("write-path", f"{steps:,} steps, live", Live, took)
+    if peers:  # none of them has a search index
+        yield from _times("write-path", "the same, not indexed", Unindexed, took)
     yield Row(
         "write-path", f"{steps:,} steps, append", ms(took[Whole]), f"{ms(took[Live])} live", took[Live] / took[Whole]
     )
