@@ -15,6 +15,7 @@ from agents_ledger.errors import (
     ContentDiffers,
     LabelTaken,
     LedgerError,
+    NotFound,
     SessionArchived,
     StoreBusy,
     TurnIsSealed,
@@ -247,7 +248,10 @@ def test_a_subagent_needs_an_open_call(ledger: Ledger) -> None:
         call.spawn("late")
     with pytest.raises(LedgerError):
         ledger.create_session("sub", Origin(spawn=Spawn("main", turn.id, "no such call")))
+    with pytest.raises(NotFound, match="name the one that starts"):
+        ledger.create_session("sub", Origin(spawn=Spawn("main", "no such turn")))
     turn.complete()
+    assert ledger.counts()["sessions"] == 1
     assert ledger.verify().is_good
 
 

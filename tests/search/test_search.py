@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents_ledger import Ledger
+from agents_ledger import Call, Ledger, Message, Turn
 from agents_ledger.errors import BadInput
 from agents_ledger.ledger import notes
 from agents_ledger.model.filters import Filters
@@ -128,6 +128,13 @@ def test_filters_without_words_show_what_fulfils_them(talks: Ledger) -> None:
     assert {hit.role for hit in talks.search("role:user").hits} == {"user"}
     assert {hit.role for hit in talks.search("-role:user").hits} == {"assistant"}
     assert {hit.role for hit in talks.search("-role:user -role:assistant").hits} == {"tool"}
+
+
+def test_filters_without_words_show_the_last_message_of_a_turn_that_fulfils_them(talks: Ledger) -> None:
+    said = tuple(Message("assistant", f"sentence {number}") for number in range(40))
+    turn_id = talks.append("talkative", Turn(messages=(Message("user", "go on"), *said), calls=(Call("Read", "x"),)))
+    (hit,) = [hit for hit in talks.search("role:assistant").hits if hit.turn_id == turn_id]
+    assert "sentence 39" in hit.snippet.text
 
 
 def test_what_is_taken_away_from_filters_alone_is_gone_and_all_else_is_there(talks: Ledger) -> None:

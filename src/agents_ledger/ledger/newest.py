@@ -43,7 +43,8 @@ def _is_of_parts(conditions: Asked) -> bool:
 def _by_parts(tx: Tx, conditions: Asked) -> Iterator[Turns]:
     """The turns of the newest messages and calls that fulfil the conditions, at once."""
     rows = tx.rows("found_newest", most=SCANNED, **conditions.params)
-    rows.sort(key=lambda row: row[0] % 2, reverse=True)  # a message says more about a turn than a call
+    # the last one of a turn is shown: a message says more about it than a call, and the newest most
+    rows.sort(key=lambda row: (row[0] % 2 == 0, row[0]))
     found = {turn_id: (home, number) for number, turn_id, _, home in rows}
     yield [(turn_id, *found[turn_id]) for turn_id in sorted(found, reverse=True)]
 

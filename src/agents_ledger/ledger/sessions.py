@@ -102,6 +102,12 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """A new session without a head."""
     refuse_taken(tx, checked(label, "session label"))
     spawn = origin.spawn
+    if (
+        spawn is not None
+        and spawn.parent_turn_id is not None
+        and tx.first("turn_state", id=spawn.parent_turn_id) is None
+    ):
+        raise NotFound(f"no turn {spawn.parent_turn_id!r}: name the one that starts this subagent, or none")
     if spawn is not None and spawn.spawn_tool_call_id is not None:
         _name(tx, label, spawn)
     return _insert(tx, env, label, origin)
