@@ -80,6 +80,15 @@ def test_a_turn_stands_above_its_parent_also_if_both_have_the_same_time(ledger: 
     assert all(whole.index(turn_id) < whole.index(parent) for turn_id, parent in parents.items() if parent)
 
 
+@pytest.mark.parametrize("last", [0, 2, 99])
+def test_nothing_is_between_the_last_turns_and_what_comes_in(ledger: Ledger, last: int) -> None:
+    before = [ledger.append("main", Turn(messages=(Message("user", text),))) for text in "abc"]
+    news = follow(ledger.database, last=last, pause_s=0.01)
+    after = [ledger.append("main", Turn(messages=(Message("user", text),))) for text in "de"]
+    told = [*before[len(before) - min(last, len(before)) :], *after]
+    assert [next(news).id for _ in told] == told
+
+
 def test_of_the_same_time_a_parent_comes_in_before_what_follows_it(ledger: Ledger) -> None:
     news = follow(ledger.database, pause_s=0.01)
     ids = tie(ledger)

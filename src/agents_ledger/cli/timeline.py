@@ -70,13 +70,9 @@ def _show_page(opened: Door, found: list[Moment], filters: Filters, limit: int, 
 
 
 def _follow(opened: Door, ledger: Ledger, filters: Filters, limit: int) -> None:
-    last = reversed(page(ledger.database, filters, limit=limit))
     tell = _as_line if opened.as_json else _teller(Screen())
     try:
-        for moment in last:
-            tell(moment)
-        sys.stdout.flush()
-        for moment in follow(ledger.database, filters):
+        for moment in follow(ledger.database, filters, last=limit):
             tell(moment)
             sys.stdout.flush()
     except KeyboardInterrupt:

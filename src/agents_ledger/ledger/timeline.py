@@ -57,21 +57,29 @@ def page(
 
 
 def follow(
-    database: Database, filters: Filters = EVERYTHING, *, until: Event | None = None, pause_s: float = 0.5
+    database: Database,
+    filters: Filters = EVERYTHING,
+    *,
+    last: int = 0,
+    until: Event | None = None,
+    pause_s: float = 0.5,
 ) -> Iterator[Moment]:
-    """Turns as they are committed from now on, and again when they have changed; ends with an event.
+    """The last turns, then those that are committed from now on, and again when they have changed; ends with an event.
 
-    It sleeps between looks, and looks only if somebody has committed. What is taken from an old source comes as well:
-    in the order of commits, not of time.
+    The last ones are of the moment from which on it follows: nothing can happen in between. It sleeps between looks,
+    and looks only if somebody has committed. What is taken from an old source comes as well: in the order of commits,
+    not of time.
     """
     pulse = database.pulse()
     known: dict[str, tuple[object, ...]] = {}
     with database.read() as tx:
         seq = int(tx.value("last_seq"))
-        _news(_page(tx, filters, None, _NEWEST), known)
+        begun = _page(tx, filters, None, max(last, _NEWEST))[::-1]
+    _news(begun, known)
 
     def news() -> Iterator[Moment]:
         nonlocal pulse, seq
+        yield from begun[max(0, len(begun) - last) :]
         while not (until or Event()).wait(pause_s):
             if (beat := database.pulse()) == pulse:
                 continue
