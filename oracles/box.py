@@ -6,7 +6,8 @@ import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,8 @@ from oracles.install import NODE
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LIMIT_SECONDS = 300  # of which openclaw needs some eighty, on a busy machine
-_END_SECONDS = 20  # until what was killed has let go of its pipes
+_END_SECONDS = 20  # until what is to be killed has written, and what was killed has let go of its pipes
+_LOOK_SECONDS = 0.02
 
 
 class NoBox(Exception):
@@ -120,11 +122,18 @@ class Box:
             raise AgentFailed(f"{command[0]} ended with {process.returncode}: {said[-2000:]} {errors[-2000:]}")
         return said
 
-    def run_and_kill(self, command: list[str], variables: dict[str, str]) -> str:
-        """Runs a program inside until a step is held, and kills it and all that it started; gives what it printed."""
+    def run_and_kill(self, command: list[str], variables: dict[str, str], has_written: Callable[[], bool]) -> str:
+        """Runs a program inside until a step is held, and kills it and all that it started; gives what it printed.
+
+        One that writes a little later has so much time: killed before that, it would have left nothing.
+        """
         process = self._started(command, variables)
         end = os.pidfd_open(process.pid)
         ready, _, _ = select.select([self._held_pipe, end], [], [], _LIMIT_SECONDS)
+        until = time.monotonic() + _END_SECONDS
+        while self._held_pipe in ready and not has_written() and time.monotonic() < until:
+            if select.select([end], [], [], _LOOK_SECONDS)[0]:
+                break
         os.close(end)
         said, errors = _killed(process)
         if self._held_pipe not in ready:

@@ -2,6 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Self
 from uuid import uuid4
@@ -59,7 +60,7 @@ class LiveAgent(ABC):
     def ask_and_kill(self, prompt: str, *steps: Json) -> Path:
         """Asks one thing and kills the agent (SIGKILL) where a step of the box holds it; gives the session's file."""
         command = self._command(script(prompt, *steps))
-        return self._noted(self.box.run_and_kill(command, self._variables()))
+        return self._noted(self.box.run_and_kill(command, self._variables(), self._has_written))
 
     def fork(self) -> Self:
         """A session that will begin, with its first prompt, as a fork of this one."""
@@ -88,6 +89,10 @@ class LiveAgent(ABC):
     def _learned(self, said: str) -> str:
         """The session's id, after the program has run."""
 
+    def _has_written(self) -> bool:
+        """Whether the session's file is there, if that can be told while the program runs."""
+        return True
+
     def _sibling(self) -> Self:
         return type(self)(self.box)
 
@@ -104,7 +109,13 @@ class Claude(LiveAgent):
     @property
     def file(self) -> Path:
         """The session's file; only after the first prompt."""
-        return next((self.box.home / ".claude" / "projects").glob(f"*/{self.session}.jsonl"))
+        return next(self._files())
+
+    def _files(self) -> Iterator[Path]:
+        return (self.box.home / ".claude" / "projects").glob(f"*/{self.session or self._next}.jsonl")
+
+    def _has_written(self) -> bool:
+        return any(self._files())  # it gathers lines for a tenth of a second
 
     def _prepare(self) -> None:
         self._next = str(uuid4())
