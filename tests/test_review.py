@@ -248,7 +248,7 @@ def test_a_subagent_needs_an_open_call(ledger: Ledger) -> None:
         call.spawn("late")
     with pytest.raises(LedgerError):
         ledger.create_session("sub", Origin(spawn=Spawn("main", turn.id, "no such call")))
-    with pytest.raises(NotFound, match="name the one that starts"):
+    with pytest.raises(NotFound, match="no turn 'no such turn'"):
         ledger.create_session("sub", Origin(spawn=Spawn("main", "no such turn")))
     turn.complete()
     assert ledger.counts()["sessions"] == 1

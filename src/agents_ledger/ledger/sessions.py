@@ -8,6 +8,7 @@ from msgspec import Struct
 from agents_ledger.errors import AliasCycle, BadInput, LabelTaken, NotFound, SessionArchived, TurnIsSealed
 from agents_ledger.ledger import log
 from agents_ledger.ledger.env import Env
+from agents_ledger.ledger.records import read_turn
 from agents_ledger.model.entries import Spawn
 from agents_ledger.model.rows import AliasRow, SessionRow
 from agents_ledger.model.texts import key
@@ -102,12 +103,8 @@ def create(tx: Tx, env: Env, label: str, origin: Origin) -> SessionRow:
     """A new session without a head."""
     refuse_taken(tx, checked(label, "session label"))
     spawn = origin.spawn
-    if (
-        spawn is not None
-        and spawn.parent_turn_id is not None
-        and tx.first("turn_state", id=spawn.parent_turn_id) is None
-    ):
-        raise NotFound(f"no turn {spawn.parent_turn_id!r}: name the one that starts this subagent, or none")
+    if spawn is not None and spawn.parent_turn_id is not None:
+        read_turn(tx, spawn.parent_turn_id)
     if spawn is not None and spawn.spawn_tool_call_id is not None:
         _name(tx, label, spawn)
     return _insert(tx, env, label, origin)
