@@ -182,7 +182,7 @@ class Dump:
         skipped = ("turn_id", "root_id", "summarized_through_turn_id", "first_kept_turn_id", "first_kept_message_id")
         return {
             "compaction": self._names[row["turn_id"]],
-            "through": self._names[row["summarized_through_turn_id"]],
+            "through": self._names.get(row["summarized_through_turn_id"]),
             "first_kept": self._names.get(row["first_kept_turn_id"]),
             "first_kept_message": f"{self._names[kept[0]['turn_id']]}.{kept[0]['sequence']}" if kept else None,
             **{key: _cut(value) for key, value in row.items() if key not in skipped},

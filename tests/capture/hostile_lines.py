@@ -109,7 +109,7 @@ BAD_LINES: dict[str, tuple[Lines, str | None]] = {
     "huge ids": ([entry("a" * 100_000, None), entry("é" * 3000, "a" * 100_000), entry("c", "é" * 3000)], "bad-field"),
     "the same id again": ([entry("a", None, f"take {at}") for at in range(20)], None),
     "its own parent": ([entry("a", "a"), entry("b", "b", "x", "assistant")], None),
-    "parents in a circle": ([entry("a", "b"), entry("b", "c", "x", "assistant"), entry("c", "a")], "missing-parent"),
+    "parents in a circle": ([entry("a", "b"), entry("b", "c", "x", "assistant"), entry("c", "a")], "circular-parent"),
     "children before parents": ([entry(f"n{at}", f"n{at + 1}") for at in range(50)], "missing-parent"),
     "tool ids with line ends": (
         [

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
-from agents_ledger.capture.draft import WHOLE, Draft, Spot, noted
+from agents_ledger.capture.draft import WHOLE, Draft, Spot, id_of, noted
 from agents_ledger.capture.lanes import ROOT, Lane, LaneState, Ledgerish
+from agents_ledger.capture.pending_steps import LARGEST, WINDOW, PendingStep, PendingSteps, StepKey, in_order
 from agents_ledger.capture.reopening import reopened
+from agents_ledger.capture.writer import SHORT_ID
 from agents_ledger.model import ids
 from agents_ledger.model.steps import (
     AFTER_LAST,
@@ -20,6 +22,7 @@ from agents_ledger.model.steps import (
     Compacted,
     Event,
     Facts,
+    Gap,
     Moved,
     Noted,
     Problem,
@@ -35,12 +38,20 @@ _KEPT = 2000  # ids of kept steps that are remembered after a compaction
 class Assembler:
     """Takes the events of one source and puts turns into the ledger."""
 
-    def __init__(self, origin: str, ledger: Ledgerish) -> None:
+    def __init__(
+        self, origin: str, ledger: Ledgerish, late: frozenset[str] = frozenset(), window: int = WINDOW
+    ) -> None:
         self.origin = origin
+        self.late = late  # ids of steps that stand in the source long after their children
+        self.pending = PendingSteps(window)
+        self._is_resumed = False  # the beginning of the source was read an earlier time
+        self._number = 0  # of the step, in the order of the source
         self.lanes: dict[str, Lane] = {}
         self._ledger = ledger
-        self._where: dict[tuple[str, str], Spot] = {}
+        self._where: dict[StepKey, Spot] = {}
+        self._open: dict[str, Lane] = {}  # the sessions of turns that may go on
         self._inherited: dict[str, str | None] = {}
+        self._assumed: set[str] = set()  # ids of steps that were not read and whose place was inferred
 
     def take(self, event: Event, place: str) -> None:
         """One event, and where in the evidence it stands."""
@@ -48,22 +59,136 @@ class Assembler:
             lane = self._lane(event.session)
             at = lane.last_at if event.at is None else event.at
             lane.last_at = at
-            if isinstance(event, Said):
-                self._said(lane, event, at, place)
-            elif isinstance(event, Answered):
-                self._answered(lane, event, at, place)
-            elif isinstance(event, Noted):
-                self._noted(lane, event)
-            elif isinstance(event, Compacted):
-                self._compacted(lane, event, at, place)
-            else:
-                self._other(lane, event, at)
+            self._number += 1
+            if self.pending.count and self._must_wait_behind(event, at, place):
+                return
+            if event.parent and self._is_early(lane, event, event.parent):
+                self._hold(event, event.parent, at, place)
+                return
+            self._read(lane, [(event, at, place)], self._number)
+            if self.pending.count and event.native_id is not None:
+                self._release(self.pending.released_by(self._name(event.session, event.native_id)), self._number)
         elif isinstance(event, Problem):
             self._ledger.problem(event, place)
         elif isinstance(event, Facts):
             self._facts(event)
         elif isinstance(event, Base):
             self._base(event, place)
+
+    def _read(self, lane: Lane, steps: list[tuple[Step, int, str]], number: int) -> Spot:
+        """Read steps and give the place behind them.
+
+        The session then points behind whichever of its steps comes last in the source.
+        """
+        before, before_number = lane.at, lane.at_number
+        for step, at, place in steps:
+            self._step(lane, step, at, place)
+        end = lane.at
+        if number < before_number:
+            lane.at = before
+        else:
+            lane.at_number = number
+        return end
+
+    def _step(self, lane: Lane, step: Step, at: int, place: str) -> None:
+        if isinstance(step, Said):
+            self._said(lane, step, at, place)
+        elif isinstance(step, Answered):
+            self._answered(lane, step, at, place)
+        elif isinstance(step, Noted):
+            self._noted(lane, step)
+        elif isinstance(step, Compacted):
+            self._compacted(lane, step, at, place)
+        elif isinstance(step, Gap):
+            lane.gap, lane.is_damaged = self._gap(lane, step), True
+        else:
+            self._other(lane, step, at)
+
+    # steps that were read before their parents
+
+    def _must_wait_behind(self, step: Step, at: int, place: str) -> bool:
+        """Whether a step without a parent of its own stands behind one that waits."""
+        if step.parent == AFTER_LAST:
+            return self.pending.hold_behind(step, at, place, self._name_of(step))
+        self.pending.close(step.session)
+        return False
+
+    def _is_early(self, lane: Lane, step: Step, parent: str) -> bool:
+        """Whether a step has to wait for its parent: it may stand further down in the source."""
+        name = self._name(step.session, parent)
+        if name in self._where or parent == step.native_id:
+            return False
+        if self.pending.count and name in self.pending:
+            return True
+        if self._has_place(lane, step, parent):
+            return False
+        return parent not in self.late or self.pending.size_bytes < LARGEST
+
+    def _has_place(self, lane: Lane, step: Step, parent: str) -> bool:
+        """Whether it is known where a step belongs, although its parent was not read lately.
+
+        A parent that only another capture has told so far may stand further down in this source.
+        """
+        if parent in lane.awaits:
+            return True
+        found = self._look(lane, parent)
+        if found is not None and (self._is_resumed or not self._ledger.is_unread(lane.session, id_of(found))):
+            return True
+        draft = lane.open
+        if draft is not None and isinstance(step, Answered) and draft.call_message(step.call) is not None:
+            return True
+        return draft is not None and isinstance(step, Said) and step.joins in draft.joined_keys
+
+    def _hold(self, step: Step, parent: str, at: int, place: str) -> None:
+        before = self.pending.last_of(step.session) or self.lanes[step.session].at
+        name = self._name(step.session, parent)
+        self.pending.hold(step, at, place, self._name_of(step), name, self._number, before)
+        if self.pending.is_full:
+            self._give_up(WINDOW // 2, self.late)
+
+    def _release(self, queue: list[PendingStep], number: int) -> None:
+        """Read what waited for a step, and what waited for that, in the order of the source."""
+        while queue:
+            pending = queue.pop(0)
+            number = max(number, pending.number)
+            pending.before = ROOT
+            pending.end = self._read(self._lane(pending.session), pending.items, number)
+            for name in pending.names:
+                in_order(queue, self.pending.released_by(name))
+
+    def _give_up(self, most: int, late: frozenset[str] = frozenset()) -> None:
+        """Read the first steps without their parents, until only so many wait, or those whose parent is late."""
+        for pending in self.pending.given_up(most, late):
+            queue = [pending]
+            lane, parent = self.lanes[pending.session], pending.parent
+            if parent in self.pending:
+                self._ledger.problem(Problem("circular-parent", parent[1][:80]), pending.items[0][2])
+                self._where[parent] = ROOT
+            elif self._look(lane, parent[1]) is None and self._assume(
+                lane, pending.items[0][0], pending.before_spot or lane.at
+            ):
+                queue += self.pending.released_by(parent)
+            self._release(queue, 0)
+
+    def _assume(self, lane: Lane, step: Step, before: Spot) -> Spot | None:
+        """Infer the place of a step's parent, which is in no source; None: the step opens a new root."""
+        spot = None
+        if isinstance(step, Noted) and step.or_last:
+            spot = before
+        elif lane.is_damaged:
+            spot, lane.gap = lane.gap or before, None
+        if spot is None or spot is ROOT or not step.parent:
+            return None
+        self._where[self._name(step.session, step.parent)] = spot
+        self._assumed.add(step.parent)
+        return spot
+
+    def _name(self, session: str, native_id: str) -> StepKey:
+        """What a step is known by: by its id alone, where that is unique in all sessions."""
+        return ("" if len(native_id) >= SHORT_ID else session, native_id)
+
+    def _name_of(self, step: Step) -> StepKey | None:
+        return None if step.native_id is None else self._name(step.session, step.native_id)
 
     def inherit(self, event: Event, place: str, turn_id: str) -> None:
         """One event that is in the ledger already, up to a turn: its source was written from there."""
@@ -91,6 +216,11 @@ class Assembler:
 
     def finish(self) -> None:
         """The source ends here, for now."""
+        for pending in self.pending:
+            lane = self.lanes[pending.session]
+            if pending.parent not in self.pending and self._look(lane, pending.parent[1]) is None:
+                lane.has_orphans = True
+        self._give_up(0)
         for lane in self.lanes.values():
             if lane.open is not None:
                 if lane.ahead and lane.at.turn is lane.open:
@@ -109,13 +239,20 @@ class Assembler:
             # by their ids from now on: a turn that holds the one before it would hold all of a long conversation
             lane.at = _closed(lane.at, lane)
             lane.kept = {native: _closed(spot, lane) for native, spot in lane.kept.items()}
+            if lane.gap is not None:
+                lane.gap = _closed(lane.gap, lane)
             if lane.open is not None and lane.open.parent is not None:
                 lane.open.parent = _closed(lane.open.parent, lane)
+        for pending in self.pending:
+            if (spot := pending.before_spot) is not None:
+                pending.before = _closed(spot, self.lanes[pending.session])
 
     def let_go(self) -> None:
         """The source is read: nothing of it is held in memory until Python looks for circles."""
         self.lanes.clear()
         self._where.clear()
+        self._open.clear()
+        self.pending.clear()
 
     def state(self) -> list[LaneState]:
         """What to go on from."""
@@ -123,28 +260,34 @@ class Assembler:
 
     def resume(self, states: list[LaneState]) -> None:
         """Goes on where the source ended the last time."""
+        self._is_resumed = True
         for state in states:
             lane = self._lane(state.session)
             lane.last_at, lane.count, lane.awaits = state.last_at, state.count, dict.fromkeys(state.awaits)
             lane.settings, lane.ahead = state.settings, list(state.ahead)
             lane.at = Spot(state.at_turn, state.at_position) if state.at_turn else ROOT
             lane.kept = {native: Spot(turn, WHOLE) for native, turn in state.kept.items()}
+            lane.is_damaged = state.is_damaged
+            lane.gap = None if state.gap is None else Spot(*state.gap) if state.gap[0] else ROOT
             record = None if state.open_id is None else self._ledger.record(state.open_id)
             if state.open_id is not None and record is None:
                 self._ledger.problem(Problem("grew-after-seal", state.open_id), "")
             if record is not None:
                 lane.open = reopened(record, state.session, state.joined, state.shown)
+                self._open[lane.open.id] = lane
                 if state.at_turn == state.open_id:
                     lane.at = Spot(lane.open, state.at_position)
+                if lane.gap is not None and lane.gap.turn == state.open_id:
+                    lane.gap = Spot(lane.open, lane.gap.position)
             lane.first = list(state.first)
-            self._where.update(((lane.session, native), ROOT) for native in lane.first)
+            self._where.update((self._name(lane.session, native), ROOT) for native in lane.first)
             for step, _at, _place in lane.ahead:
                 if step.native_id is not None:
-                    self._where[lane.session, step.native_id] = lane.at
+                    self._where[self._name(lane.session, step.native_id)] = lane.at
 
     def spot_of(self, session: str, native_id: str) -> Spot | None:
         """Where a step of this source is, if it was read lately."""
-        return self._where.get((session, native_id))
+        return self._where.get(self._name(session, native_id))
 
     # each kind of step
 
@@ -230,6 +373,13 @@ class Assembler:
             spot = self._spot(lane, step)
             self._stand(lane, step.native_id, spot, spot.turn if isinstance(spot.turn, Draft) else None)
 
+    def _gap(self, lane: Lane, step: Gap) -> Spot:
+        """Where a record stood that could not be read: behind the step it names, else behind the last one."""
+        found = self._look(lane, step.parent) if step.parent else None
+        if found is None and lane.gap is not None:
+            return lane.gap  # it follows another record that could not be read
+        return lane.at if found is None else found
+
     def _moved_to(self, lane: Lane, step: Moved) -> Spot:
         if step.to is not None:
             found = self._look(lane, step.to)
@@ -268,6 +418,9 @@ class Assembler:
         found = self._look(lane, step.parent)
         if found is not None:
             return found
+        assumed = self._assume(lane, step, lane.at)
+        if assumed is not None:
+            return assumed
         if step.parent not in lane.awaits:
             lane.awaits[step.parent] = None
             self._ledger.problem(Problem("missing-parent", step.parent[:80]), "")
@@ -277,7 +430,7 @@ class Assembler:
         kept = lane.kept.get(native_id)
         if kept is not None:
             return kept
-        found = self._where.get((lane.session, native_id)) or self._ledger.find(lane.session, native_id)
+        found = self._where.get(self._name(lane.session, native_id)) or self._ledger.find(lane.session, native_id)
         if found is not None and lane.open is not None and found.turn == lane.open.id:
             return Spot(lane.open, found.position)  # read in an earlier piece
         return found
@@ -316,7 +469,9 @@ class Assembler:
         """A step stands here, and so does its session."""
         lane.at = spot
         if native_id is not None:
-            self._where[lane.session, native_id] = spot
+            if (native_id in lane.awaits or native_id in self._assumed) and native_id not in self.late:
+                self._ledger.came_late(native_id)
+            self._where[self._name(lane.session, native_id)] = spot
             if draft is not None and not (draft.is_stored and draft is not lane.open):
                 draft.steps.append((native_id, spot.position))
             elif spot is ROOT:
@@ -326,8 +481,12 @@ class Assembler:
 
     def _begin(self, lane: Lane, spot: Spot, identity: str | None, at: int, place: str) -> Draft:
         self._close(lane)
-        if spot is not ROOT and self._is_inside(spot):
-            spot = self._ledger.cut(spot)
+        if spot is not ROOT:
+            other = self._open.get(id_of(spot))
+            if other is not None:
+                self._close(other)  # the conversation goes on under another session's id
+            if self._is_inside(spot):
+                spot = self._ledger.cut(spot)
         name = identity or f"{lane.session}#{lane.count}"
         # a copy may have other times (Claude Code 1.0 forks): a turn that began with this step is the same one
         turn_id = self._ledger.begun_with(lane.session, name) or ids.derived(at, self.origin, name)
@@ -336,6 +495,7 @@ class Assembler:
         draft.settings = lane.settings
         draft.evidence = place
         lane.open = draft
+        self._open[draft.id] = lane
         lane.count += 1
         self._pour(lane, draft)
         return draft
@@ -354,7 +514,8 @@ class Assembler:
 
     def _close(self, lane: Lane) -> None:
         if lane.open is not None:
-            self._ledger.store(lane.open, is_final=not lane.awaits)
+            self._open.pop(lane.open.id, None)
+            self._ledger.store(lane.open, is_final=not lane.awaits and not lane.has_orphans)
             lane.open = None
 
     def _lane(self, session: str) -> Lane:
@@ -381,6 +542,9 @@ def _state(lane: Lane) -> LaneState:
         ahead=lane.ahead,
         shown=lane.shown,
         first=lane.first,
+        has_orphans=lane.has_orphans,
+        gap=None if lane.gap is None else (_turn_id(lane.gap), lane.gap.position),
+        is_damaged=lane.is_damaged,
     )
 
 

@@ -31,6 +31,9 @@ class LaneState(Struct):
     ahead: list[tuple[Said, int, str]]
     shown: int = 0
     first: list[str] = []
+    has_orphans: bool = False
+    gap: tuple[str, int] | None = None
+    is_damaged: bool = False
 
 
 class Lane:
@@ -40,6 +43,7 @@ class Lane:
         self.session = session
         self.open: Draft | None = None
         self.at = ROOT  # behind the last step
+        self.at_number = 0  # of that step, in the order of the source
         self.last_at = 0
         self.count = 0
         self.awaits: dict[str, None] = {}  # steps and sessions that it follows and that are not here
@@ -49,6 +53,9 @@ class Lane:
         self.ahead: list[tuple[Said, int, str]] = []
         self.shown = 0  # how much of that stands at the end of the open turn meanwhile, so that it is seen
         self.first: list[str] = []  # steps before the first turn
+        self.has_orphans = False  # steps were still waiting for their parents when the source ended
+        self.is_damaged = False  # a record could not be read, not even its id
+        self.gap: Spot | None = None  # where that record stood, until a step was found that seems to follow it
 
 
 class Ledgerish(Protocol):
@@ -59,6 +66,9 @@ class Ledgerish(Protocol):
 
     def begun_with(self, session: str, identity: str) -> str | None:
         """The turn that began with a step, if it is in the ledger."""
+
+    def is_unread(self, session: str, turn_id: str) -> bool:
+        """Whether a turn of a session is in the ledger and this source has not told it (yet)."""
 
     def is_leading(self, spot: Spot) -> bool:
         """Whether nothing but context stands up to a spot in its turn."""
@@ -86,6 +96,9 @@ class Ledgerish(Protocol):
 
     def facts(self, facts: Facts) -> None:
         """What is known about a session."""
+
+    def came_late(self, native_id: str) -> None:
+        """A step was read long after its children: the source is to be read again, now that this is known."""
 
     def base(self, base: Base) -> "Iterable[tuple[Event, str]] | None":
         """The events that a session begins with, by reference; None if they are not here."""

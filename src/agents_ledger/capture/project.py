@@ -8,8 +8,9 @@ import msgspec
 from agents_ledger.capture.assemble import Assembler
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
-from agents_ledger.capture.lanes import ROOT
+from agents_ledger.capture.lanes import ROOT, Lane
 from agents_ledger.capture.operations import Alias, Begin, End, LookBack, Point, Remember, Retract
+from agents_ledger.capture.pending_steps import WINDOW
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.settling import Settling
 from agents_ledger.capture.summing_up import place_summary
@@ -25,6 +26,7 @@ from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
 from agents_ledger.store import Tx
 
+_WHOLE_SOURCE = 1 << 40  # steps: a source that is read at once is searched for parents to its end
 _BASES = 100  # forks of forks of forks …
 ReadCapture = Callable[[Capture, int | None], Iterable[tuple[Event, str]]]
 
@@ -43,7 +45,9 @@ class Projection:
         self.writer = writer
         self.capture = capture
         self.origin = origin
-        self.assembler = Assembler(origin, self)
+        late = frozenset(writer.late_steps.get(capture.id, ()))
+        window = WINDOW if capture.shape == "lines" else _WHOLE_SOURCE
+        self.assembler = Assembler(origin, self, late, window)
         self.take: Callable[[Event, str], None] = self.assembler.take  # an event, and where it stands
         self.problems: list[tuple[Problem, int]] = []
         self.file_time_ms = max(capture.modified_ns, 0) // 1_000_000  # for what has no time of its own
@@ -69,7 +73,8 @@ class Projection:
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
             spot = lane.at
             if spot is not ROOT and lane.count + len(self._seen):
-                head = id_of(spot) if lane.shown and spot.turn is lane.open else self._whole(spot)
+                is_shown = lane.shown and spot.turn is lane.open
+                head = id_of(spot) if is_shown or self._is_of_another(lane, spot) else self._whole(spot)
                 self._end(lane.session, head, lane.last_at)
                 if head in self._settling.variants:
                     self.beside.add(self._settling.variants[head])
@@ -104,6 +109,12 @@ class Projection:
         """The turn that began with a step, if it is in the ledger."""
         found = self.writer.steps(step_key(self.origin_of(session), session, identity))
         return found[0][0] if found else None
+
+    def is_unread(self, session: str, turn_id: str) -> bool:
+        """Whether a turn of a session is in the ledger and this source has not told it (yet)."""
+        if turn_id in self._seen:
+            return False
+        return self.writer.record(turn_id).turn.session_label == self.label(session)
 
     def is_leading(self, spot: Spot) -> bool:
         """Whether nothing but context stands up to a spot in its turn."""
@@ -202,6 +213,12 @@ class Projection:
         for alias in facts.aliases:
             self._aliases[alias] = facts.session
 
+    def came_late(self, native_id: str) -> None:
+        """A step was read long after its children: the source is read again, now that this is known."""
+        if self.capture.shape == "lines":
+            self.writer.late_steps.setdefault(self.capture.id, set()).add(native_id)
+            self.writer.to_read_again.add(self.capture.id)
+
     def base(self, base: Base, above: frozenset[str] = frozenset()) -> Iterable[tuple[Event, str]] | None:
         """The events that a session begins with, by reference; `above` is what refers to it in turn."""
         if base.of == base.session or base.of in above or len(above) >= _BASES:
@@ -279,6 +296,16 @@ class Projection:
         if spot.position < WHOLE and spot.position < (self.writer.length(id_of(spot)) if count is None else count):
             return id_of(self.cut(spot)) if spot.position > 0 else id_of(spot)
         return id_of(spot)
+
+    def _is_of_another(self, lane: Lane, spot: Spot) -> bool:
+        """Whether a turn belongs to another session of this source: one conversation under two ids is not cut."""
+        if len(self.assembler.lanes) == 1:
+            return False
+        owner = spot.turn.session if isinstance(spot.turn, Draft) else None
+        if owner is None:
+            label = self.writer.record(id_of(spot)).turn.session_label
+            owner = next((name for name in self.assembler.lanes if self.label(name) == label), lane.session)
+        return owner != lane.session
 
     def _point(self, session: str, turn_id: str, at: int, reason: str) -> None:
         self.writer.add(Point(self.label(session), turn_id, at, reason))

@@ -130,7 +130,7 @@ class Standing:
         message = given.first_kept_message_id
         return msgspec.structs.replace(
             given,
-            through=self._at[given.through],
+            through=None if given.through is None else self._at[given.through],
             first_kept=None if given.first_kept is None else self._at[given.first_kept],
             first_kept_message_id=None if message is None else self._message(given.first_kept, message),
         )

@@ -1,7 +1,6 @@
 """A compaction as the ledger knows it: by turns and messages."""
 
 from agents_ledger.capture.draft import Draft, Spot, id_of
-from agents_ledger.capture.parts import Part
 from agents_ledger.capture.writer import Writer
 from agents_ledger.model.entries import Compaction
 from agents_ledger.model.steps import Compacted
@@ -9,15 +8,8 @@ from agents_ledger.model.steps import Compacted
 
 def place_summary(draft: Draft, step: Compacted, parent_id: str | None, writer: Writer, kept: Spot | None) -> None:
     """Says what a turn summarised, and from where on the rest was kept."""
-    if parent_id is None:  # what was summarised is not here: the summary is all there is
-        if not draft.messages:
-            part = Part("user", step.summary, source="context", at=draft.started_at, evidence=draft.evidence)
-            draft.messages.append(part)
-        draft.compaction = None
-        draft.status = "completed"
-        return
-    through, first, message = parent_id, None, None
-    if kept is not None:
+    through, first, message = parent_id, None, None  # (no parent: what was summarised is in no source)
+    if kept is not None and parent_id is not None:
         through, first, message = _cut(kept, writer)
     usage = step.usage
     draft.compaction_given = Compaction(

@@ -22,7 +22,7 @@ from agents_ledger.model.rows import Record
 from agents_ledger.store import Tx
 
 BATCH_BYTES = 16 << 20
-_SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
+SHORT_ID = 20  # shorter ids (pi's have 8 characters) are unique within their session only
 
 Operation = Callable[[Batch], None]
 
@@ -44,6 +44,7 @@ class Writer:
         self.env = ledger.env
         self.turns: dict[str, Pending] = {}
         self.to_read_again: set[int] = set()  # captures whose open turns were taken over by others
+        self.late_steps: dict[int, set[str]] = {}  # captures: ids of steps that they hold long after their children
         # captures that were read at a bad time, each with the one that tells the same otherwise: see `reconsidering`
         self.in_doubt: set[tuple[int, int]] = set()
         self._kept_doubts: set[tuple[int, int]] = set()
@@ -193,6 +194,6 @@ class Writer:
 
 def step_key(origin: str, session: str, native_id: str) -> int:
     """63 bits that stand for a step: of its session where ids are short, of all sessions of its origin otherwise."""
-    scope = session if len(native_id) < _SHORT_ID else ""
+    scope = session if len(native_id) < SHORT_ID else ""
     text = f"{origin}\x1f{scope}\x1f{native_id}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1

@@ -211,6 +211,8 @@ class Batch(Tx):
             found = self._turns.get(found.turn.parent_turn_id or "")
         if found is None or found.compaction is None:
             return None
+        if found.compaction.summarized_through_turn_id is None:
+            return 0
         through = self._turns.get(found.compaction.summarized_through_turn_id)
         return None if through is None else through.turn.depth
 
@@ -218,7 +220,7 @@ class Batch(Tx):
         """Lets any other name only what is in its thread: that is looked up, so the turns so far go first."""
         self._drain_turns()
         captured.fit_compaction(self.beside, parent_id, row)
-        row.turns_summarized = compact.check(self.beside, parent_id, row)
+        row.turns_summarized = compact.summarized(self.beside, parent_id, row)
 
     def _under(self, above: Record | None, parent_id: str | None, turn_id: str, *, is_open: bool) -> Place:
         if above is None:

@@ -52,9 +52,8 @@ def put(tx: Tx, env: Env, given: Prepared, parent_id: str | None, *, is_final: b
 
 def fit_compaction(tx: Tx, parent_id: str | None, row: CompactionRow) -> None:
     """Lets a compaction name only what is in its thread: a source may claim anything."""
-    assert parent_id is not None, "asked for compactions with a history"  # noqa: S101
     try:
-        compact.check(tx, parent_id, row)
+        compact.summarized(tx, parent_id, row)
     except LedgerError:
         row.summarized_through_turn_id = parent_id
         row.first_kept_turn_id = row.first_kept_message_id = None
@@ -76,7 +75,7 @@ def _settle(tx: Tx, given: Prepared, place: Place, parent_id: str | None) -> Non
     turn = record.turn
     turn.turn_hash, turn.seal_salt, turn.seal_seq = b"", b"", OPEN
     if record.compaction is not None:
-        record.compaction.turns_summarized = compact.check(tx, parent_id, record.compaction)
+        record.compaction.turns_summarized = compact.summarized(tx, parent_id, record.compaction)
         tx.run_all("insert_compaction", [record.compaction])
 
 
@@ -86,8 +85,6 @@ def _replace(tx: Tx, env: Env, given: Prepared, parent_id: str | None, *, is_fin
     old = kept.turn
     if parent_id is not None and parent_id != old.parent_turn_id and threads.is_ancestor(tx, old.id, parent_id):
         parent_id = old.parent_turn_id  # a source that goes in circles
-        if parent_id is None and record.compaction is not None:
-            return False  # there is nothing before it that it could summarise
     moved = old.parent_turn_id != parent_id
     is_as_long = old.completed_at == record.turn.completed_at
     if not is_final and not moved and is_as_long and content_digest(kept) == content_digest(record):

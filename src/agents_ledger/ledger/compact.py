@@ -8,11 +8,27 @@ from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
 
+def summarized(tx: Tx, head: str | None, row: CompactionRow) -> int | None:
+    """The number of turns that a captured compaction summarises; None where these are in no source."""
+    if head is not None:
+        return check(tx, head, row)
+    if row.summarized_through_turn_id is not None or row.first_kept_turn_id is not None or row.kept_json is not None:
+        raise BadInput("a compaction at the beginning of a history can't name turns before it")
+    return None
+
+
+def summarized_depth(tx: Tx, row: CompactionRow | None) -> int:
+    """The depth of the last turn that a compaction summarised; 0 without one, or where that turn is in no source."""
+    if row is None or row.summarized_through_turn_id is None:
+        return 0
+    return read_turn(tx, row.summarized_through_turn_id).depth
+
+
 def check(tx: Tx, head: str | None, row: CompactionRow) -> int:
     """Refuses a compaction that does not fit its thread; gives how many turns it summarises."""
-    if head is None:
-        raise NotAllowed("there are no turns yet: nothing to compact")
     last, first = row.summarized_through_turn_id, row.first_kept_turn_id
+    if head is None or last is None:
+        raise NotAllowed("there are no turns yet: nothing to compact")
     through = _on_path(tx, head, last, "summarised through")
     if first is not None and _on_path(tx, head, first, "first kept") < through + (row.first_kept_message_id is None):
         raise BadInput(f"the first kept turn {first} must come after {last}")
@@ -20,8 +36,7 @@ def check(tx: Tx, head: str | None, row: CompactionRow) -> int:
         _on_path(tx, head, kept, "kept")
     if row.first_kept_message_id is not None:
         _check_message(tx, row.first_kept_message_id, first)
-    before = newest(tx, head)
-    done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
+    done = summarized_depth(tx, newest(tx, head))
     if through < done:
         raise BadInput(f"turn {last} was summarised before: go on from a later one")
     return through - done

@@ -164,7 +164,7 @@ def _kept(tx: Tx, turn: TurnRow, row: CompactionRow, at: int) -> Iterator[Contex
         for record in spoken(tx, turns):
             yield _contribution(record)
     else:
-        first = read_turn(tx, row.summarized_through_turn_id).depth + 1
+        first = compact.summarized_depth(tx, row) + 1
         if row.first_kept_turn_id is not None:
             first = read_turn(tx, row.first_kept_turn_id).depth
         for record in spoken(tx, list(threads.path(tx, turn.id, first, at - 1))):

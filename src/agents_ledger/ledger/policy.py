@@ -205,7 +205,7 @@ def _place(
 
 def _last_before(tx: Tx, head: str, first: ContextTurn, before: CompactionRow | None) -> str:
     """The last turn that is summarised whole; never one before those that were summarised already."""
-    done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
+    done = compact.summarized_depth(tx, before)
     depth = max(first.depth - 1, done)
     found = threads.ancestor_at(tx, head, depth) if depth else first.turn_id
     assert found is not None, "every depth up to the head's has a turn"  # noqa: S101

@@ -309,12 +309,15 @@ def _check_compaction(tx: Tx, record: Record) -> Iterator[str]:
         return
     try:
         named = [row.summarized_through_turn_id, row.first_kept_turn_id, *(compact.kept_ids(row) or ())]
-        if turn.parent_turn_id is None or not all(_is_behind(tx, turn_id, turn.id) for turn_id in named):
+        if turn.parent_turn_id is None:
+            if any(fact is not None for fact in (*named, row.first_kept_message_id, row.turns_summarized)):
+                yield "its compaction names turns, but there are none before it"
+            return
+        if named[0] is None or not all(_is_behind(tx, turn_id, turn.id) for turn_id in named):
             yield "its compaction names a turn that is not in its thread"
             return
         depths = [read_turn(tx, turn_id).depth for turn_id in named[:2] if turn_id is not None]
-        before = compact.newest(tx, turn.parent_turn_id)
-        done = 0 if before is None else read_turn(tx, before.summarized_through_turn_id).depth
+        done = compact.summarized_depth(tx, compact.newest(tx, turn.parent_turn_id))
     except _UNREADABLE:
         yield "its compaction, or the one before it, names turns that are not there"
         return

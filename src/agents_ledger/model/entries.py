@@ -135,11 +135,11 @@ class Compaction(Struct, frozen=True):
 
     Kept is everything after `through`; from `first_kept_message_id` on, if the cut lies inside a turn;
     or exactly `kept` (turn ids), if the strategy picked some. `replacement` is the complete new context
-    of agents that write it down.
+    of agents that write it down. Where a captured history begins with a compaction, `through` is None.
     """
 
     summary: str
-    through: str
+    through: str | None
     first_kept: str | None = None
     first_kept_message_id: str | None = None
     kept: tuple[str, ...] | None = None

@@ -119,7 +119,7 @@ class CompactionRow(Struct):
 
     turn_id: str
     summary: str
-    summarized_through_turn_id: str
+    summarized_through_turn_id: str | None  # None: what was summarised is in no source
     first_kept_turn_id: str | None
     turns_summarized: int | None
     compaction_type: str

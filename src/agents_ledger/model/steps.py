@@ -26,6 +26,7 @@ ProblemCode = Literal[
     "unknown-entry",  # a type of entry that this version does not know: kept
     "bad-field",  # a known entry with a field of a wrong type or value
     "missing-parent",  # a step that follows one which is nowhere
+    "circular-parent",  # steps that follow each other in a circle
     "missing-base",  # a fork by reference whose origin is not here
     "missing-result",  # a tool's result without its call
     "missing-header",  # a transcript without its first line
@@ -116,6 +117,11 @@ class Noted(Step, frozen=True, kw_only=True, gc=False):
     workspace: str | None = None
     system_prompt_hash: str | None = None
     toolset: str | None = None
+    or_last: bool = False  # if its parent is in no source, it follows the last step of its session
+
+
+class Gap(Step, frozen=True, kw_only=True, gc=False):
+    """A record that could not be read. The next step whose parent is unknown follows it."""
 
 
 class Spent(Step, frozen=True, kw_only=True, gc=False):
@@ -213,4 +219,4 @@ class Problem(Struct, frozen=True):
     detail: str = ""
 
 
-Event = Said | Answered | Noted | Spent | Compacted | Moved | Closed | Facts | Base | Stop | At | Problem
+Event = Said | Answered | Noted | Gap | Spent | Compacted | Moved | Closed | Facts | Base | Stop | At | Problem

@@ -90,7 +90,7 @@ class Chain:
         choice = Choice(bytearray(len(self.names)))
         numbers: dict[str | None, int] = {}
         starts = [run.start for run in self.runs]
-        at: int | None = len(self.names) - 1
+        at: int | None = self._leaf()
         while at is not None and not choice.lines[at]:
             run = self.runs[bisect_right(starts, at) - 1]
             choice.take(run, at)
@@ -105,6 +105,26 @@ class Chain:
                 if name is None:
                     choice.lines[number] = 0
         return choice
+
+    def _leaf(self) -> int:
+        """The number of the line that ends the chain: the last line, or what follows it but was written before it."""
+        leaf = len(self.names) - 1
+        ends = {run.first.parent_uuid: number for number, run in enumerate(self.runs)}
+        seen = {leaf}
+        while (number := ends.get(self.names[leaf])) is not None:
+            is_last = number + 1 == len(self.runs)
+            leaf = len(self.names) - 1 if is_last else self._end_of(number)
+            if leaf in seen:
+                break
+            seen.add(leaf)
+        return leaf
+
+    def _end_of(self, number: int) -> int:
+        """The number of the last line of a run."""
+        end = self.runs[number + 1].start - 1
+        while self.names[end] is None:
+            end -= 1
+        return end
 
 
 class Choice(Struct):
@@ -128,8 +148,12 @@ class Choice(Struct):
                 answers.add(each.answer)
             elif each.uuid is not None:
                 others.append((number, each))
-        for number, other in others:
-            is_part = other.answer is not None and other.answer in answers
-            if is_part or (other.is_result and other.parent_uuid in names):
-                self.lines[number] = 1
-                names.add(other.uuid)
+        found = True
+        while found:  # a result may be written before the line that made the call
+            found = False
+            for number, other in others:
+                is_part = other.answer is not None and other.answer in answers
+                if not self.lines[number] and (is_part or (other.is_result and other.parent_uuid in names)):
+                    self.lines[number] = 1
+                    names.add(other.uuid)
+                    found = True

@@ -15,11 +15,14 @@ class Place(Struct, gc=False):
     uuid: str | None
     parent: str | None
     at: int | None
+    or_last: bool = False  # if its parent is in no source, it follows the last line of its session
 
 
 def placed(place: Place, parts: list[tuple[type[Step], dict[str, Any]]], events: list[Event]) -> None:
     """Adds the steps of one line: a chain of which the last one has the line's id, so that others can follow it."""
     parent, last = place.parent, len(parts) - 1
+    if place.or_last:
+        parts[0][1]["or_last"] = True
     for number, (kind, fields) in enumerate(parts):
         uuid = place.uuid if number == last or place.uuid is None else f"{place.uuid}:{number}"
         step: Any = kind(session=place.session, native_id=uuid, parent=parent, at=place.at, **fields)

@@ -14,8 +14,22 @@ from agents_ledger.formats.claude_code.lines import Block, Line, Tokens, decode,
 from agents_ledger.formats.claude_code.places import Place, placed
 from agents_ledger.formats.claude_code.sessions import Sessions
 from agents_ledger.formats.claude_code.sidechains import Task, asker, digest, remember
+from agents_ledger.model.broken import texts_of
 from agents_ledger.model.entries import Usage
-from agents_ledger.model.steps import Answered, Asked, Closed, Compacted, Event, Facts, Noted, Problem, Said, Step
+from agents_ledger.model.steps import (
+    AFTER_LAST,
+    Answered,
+    Asked,
+    Closed,
+    Compacted,
+    Event,
+    Facts,
+    Gap,
+    Noted,
+    Problem,
+    Said,
+    Step,
+)
 from agents_ledger.model.texts import storable
 from agents_ledger.model.times import from_iso
 
@@ -25,6 +39,7 @@ _USUAL = frozenset({None, "end_turn", "tool_use"})
 _LIMIT = 1 << 63
 _UNKNOWN = 32  # types that are remembered as named already
 
+_LOST = ("broken-line", "deep-nesting")  # problems of lines of which nothing is read
 _FIRST = b'{"type":"'
 Part = tuple[type[Step], dict[str, Any]]
 
@@ -52,7 +67,7 @@ class Transcript(Struct):
         try:
             line = decode(record)
         except RecursionError:
-            return (Problem("deep-nesting", f"{len(record)} bytes"),)
+            return (Problem("deep-nesting", f"{len(record)} bytes"), self._placed_by_ids(record))
         except (msgspec.DecodeError, ValueError):
             return self._patiently(record)
         if (chain := _CHAIN.get(line.type)) is not None:
@@ -75,7 +90,19 @@ class Transcript(Struct):
                 events += self._chained(chain, line)
             else:
                 events += self._stated(line, value)
+        if any(isinstance(event, Problem) and event.code in _LOST for event in events):
+            events.append(self._placed_by_ids(record))
         return events
+
+    def _placed_by_ids(self, record: bytes) -> Gap | Noted:
+        """The place in the chain of a line that could not be read: by its ids, if they are legible."""
+        ids = texts_of(record, ("sessionId", "agentId", "uuid", "parentUuid"))
+        line = Line(uuid=ids.get("uuid"), session_id=ids.get("sessionId"), agent_id=ids.get("agentId"))
+        session, _ = self.sessions.of(line)
+        parent = ids.get("parentUuid", AFTER_LAST)
+        if line.uuid is None:
+            return Gap(session=session, parent=parent)
+        return Noted(session=session, native_id=line.uuid, parent=parent, or_last=True)
 
     def _chained(
         self, chain: "Callable[[Transcript, Line, Place, list[Event]], list[Part]]", line: Line
@@ -219,8 +246,8 @@ class Transcript(Struct):
         """A line of the program itself."""
         if line.subtype == "compact_boundary":
             self.boundary = boundary(place.session, line.compact_metadata)
-            if line.logical_parent_uuid is not None:
-                place.parent = line.logical_parent_uuid
+            # 2.1.37 and 2.1.42 name a line that they never wrote: then it follows the line before it
+            place.parent, place.or_last = line.logical_parent_uuid or place.parent or AFTER_LAST, True
             return [(Noted, {})]
         if line.subtype == "local_command":
             content, problems = plain(line.content)

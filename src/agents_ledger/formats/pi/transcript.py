@@ -14,7 +14,8 @@ from agents_ledger.formats.pi.fields import moment, plain, usage_key, usage_of, 
 from agents_ledger.formats.pi.lines import Entry, Message, entries
 from agents_ledger.formats.pi.messages import Where, after
 from agents_ledger.formats.pi.names import marked
-from agents_ledger.model.steps import AFTER_LAST, Event, Facts, Moved, Noted, Problem, Said, Spent
+from agents_ledger.model.broken import texts_of
+from agents_ledger.model.steps import AFTER_LAST, Event, Facts, Gap, Moved, Noted, Problem, Said, Spent
 from agents_ledger.model.texts import storable
 
 _HEADER = ("type", "id", "timestamp", "cwd", "parentSession", "branchedFrom")
@@ -48,6 +49,8 @@ class Transcript(Struct):
             if isinstance(value, Problem):
                 yield value
                 self.count += value.code == "not-an-object"  # pi counts what is JSON
+                if value.code in ("broken-line", "deep-nesting"):
+                    yield from self._placed_by_ids(record)
                 continue
             if isinstance(value, dict):
                 yield from self._header(value)
@@ -123,6 +126,17 @@ class Transcript(Struct):
                 yield Moved(session=where["session"], to=self.leaf)
         elif entry.type != "leaf":
             self.leaf = where["native_id"] or self.leaf
+
+    def _placed_by_ids(self, record: bytes) -> Iterator[Event]:
+        """The place in the tree of an entry that could not be read: by its ids, if they are legible."""
+        ids = texts_of(record, ("type", "id", "parentId"))
+        if ids.get("type") == "session":
+            return
+        parent = word(ids.get("parentId")) or AFTER_LAST
+        if (native_id := word(ids.get("id"))) is None:
+            yield Gap(session=self.session, parent=parent)
+        else:
+            yield Noted(session=self.session, native_id=native_id, parent=parent, or_last=True)
 
     def _where(self, entry: Entry) -> Where:
         """The place of an entry: by its ids; after the last one, if it has none (version 1)."""

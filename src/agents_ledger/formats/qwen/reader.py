@@ -6,12 +6,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from agents_ledger.formats.qwen.contents import usage_of
+from agents_ledger.model.broken import texts_of
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.formats import Source
 from agents_ledger.model.gemini_api import Content, content_of
 from agents_ledger.model.lines import objects
 from agents_ledger.model.loose import Json, count, mapping, text
-from agents_ledger.model.steps import Answered, Compacted, Event, Facts, Noted, Problem, Said
+from agents_ledger.model.steps import AFTER_LAST, Answered, Compacted, Event, Facts, Gap, Noted, Problem, Said
 from agents_ledger.model.times import from_iso
 
 _STATUS: dict[str, CallStatus] = {"success": "completed", "error": "failed", "cancelled": "cancelled"}
@@ -40,6 +41,7 @@ class LineReader(Struct):
 
     known: dict[str, str] = field(default_factory=dict)  # session → what was last said about it as a whole
     unknown: list[str] = field(default_factory=list)
+    session: str | None = None  # of the last line
 
     def read(self, record: bytes, name: str) -> Iterator[Event]:
         """The events of a line."""
@@ -47,6 +49,8 @@ class LineReader(Struct):
         for value in objects(record):
             if isinstance(value, Problem):
                 yield value
+                if value.code in ("broken-line", "deep-nesting"):
+                    yield from self._placed_by_ids(record)
             elif text(value.get("sessionId")) is None:
                 yield Problem("bad-field", "sessionId")
             else:
@@ -56,7 +60,19 @@ class LineReader(Struct):
         """Nothing more: lines say all."""
         return iter(())
 
+    def _placed_by_ids(self, record: bytes) -> Iterator[Event]:
+        """The place in the chain of a line that could not be read: by its ids, if they are legible."""
+        ids = texts_of(record, ("sessionId", "uuid", "parentUuid"))
+        if (session := text(ids.get("sessionId")) or self.session) is None:
+            return
+        parent = text(ids.get("parentUuid")) or AFTER_LAST
+        if (native_id := text(ids.get("uuid"))) is None:
+            yield Gap(session=session, parent=parent)
+        else:
+            yield Noted(session=session, native_id=native_id, parent=parent, or_last=True)
+
     def _line(self, line: Line) -> Iterator[Event]:
+        self.session = line.session
         yield from self._facts(line)
         kind = line.value.get("type")
         handler = _HANDLERS.get(kind) if isinstance(kind, str) else None

@@ -188,7 +188,7 @@ CREATE INDEX idx_tool_calls_spawned ON tool_calls(spawned_session_label)
 CREATE TABLE compactions (
     turn_id TEXT PRIMARY KEY NOT NULL REFERENCES turns(id) DEFERRABLE INITIALLY DEFERRED,
     summary TEXT NOT NULL,                      -- '' for a sliding window
-    summarized_through_turn_id TEXT NOT NULL REFERENCES turns(id),
+    summarized_through_turn_id TEXT REFERENCES turns(id), -- Deviation: null where those turns are in no source
     first_kept_turn_id TEXT REFERENCES turns(id),
     turns_summarized INTEGER,                   -- from the last compaction's `through` to this one's
     compaction_type TEXT NOT NULL DEFAULT 'summary',

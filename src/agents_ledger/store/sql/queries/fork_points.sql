@@ -18,10 +18,10 @@ WHERE p.segment_id IN (SELECT CAST(wanted.value AS INTEGER) FROM MEMBERS(:segmen
 
 -- name: fork_cuts
 -- The newest compaction on the way to each turn: what it summarised through, and the turns that it kept one by one.
-SELECT c.id, k.turn_id, h.depth, k.kept_json
+SELECT c.id, k.turn_id, coalesce(h.depth, 0), k.kept_json
 FROM turns c JOIN segment_paths p ON p.segment_id = c.segment_id AND p.through >= c.compaction_depth
 JOIN turns a ON a.segment_id = p.on_segment_id AND a.depth = c.compaction_depth
-JOIN compactions k ON k.turn_id = a.id JOIN turns h ON h.id = k.summarized_through_turn_id
+JOIN compactions k ON k.turn_id = a.id LEFT JOIN turns h ON h.id = k.summarized_through_turn_id
 WHERE c.id IN_LIST(:ids) AND c.compaction_depth > 0;
 
 -- name: fork_messages
