@@ -21,6 +21,7 @@ FAMILIES = {
     "claude-code/cli-fork-of-2.1.325": 1,
     "claude-code/1.0-fork-and-compaction": 1,
     "claude-code/sdk-fork": 1,
+    "claude-code/parallel-calls-in-another-order": 1,
     "pi/fork-with-parent-session": 1,
     "pi/fork-of-a-tool-session": 1,
     "pi/fork-with-dangling-parent": 1,
@@ -74,6 +75,21 @@ def test_a_fork_and_its_origin_stand_on_one_chain(name: str, tmp_path: Path) -> 
         ]
         assert max(shared) >= FAMILIES[name], histories(ledger)
         assert _twice(ledger) == []
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_copy_that_is_stored_twice_is_a_problem(first: int, tmp_path: Path) -> None:
+    """Both are kept: which of them was changed is not known."""
+    source = copy(GOLDEN / "claude-code/parallel-calls-in-another-order" / "source", tmp_path / "source")
+    one, other, fork = sorted(source.iterdir())
+    fork.unlink()
+    write(other, other.read_bytes().replace(b"part 3 is built", b"part 3 is in other words"))
+    with opened(tmp_path / "ledger.db") as ledger:
+        for path in (one, other)[:: 1 if first == 0 else -1]:
+            sync(ledger, path)
+        assert_sound(ledger)
+        assert _twice(ledger) == []
+        assert {row["code"] for row in rows(ledger, "SELECT code FROM problems")} == {"changed-step"}
 
 
 @pytest.mark.parametrize(("origin", "fork"), [("a", "b"), ("b", "a")])

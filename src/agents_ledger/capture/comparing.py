@@ -24,8 +24,19 @@ def is_beginning(record: Record, whole: Record) -> bool:
     return (
         all(_words(one) == _words(other) for one, other in zip(before, kept, strict=False))
         and all(there.startswith(here) for here, there in ends)
-        and all(_is_same_call(one, other) for one, other in zip(record.calls, whole.calls, strict=False))
+        and _has_calls_of(record, whole)
     )
+
+
+def _has_calls_of(record: Record, whole: Record) -> bool:
+    """Whether another turn has each call of a turn, in whatever order."""
+    left = list(whole.calls)
+    for call in record.calls:
+        found = next((other for other in left if _is_same_call(call, other)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return True
 
 
 def _words(row: MessageRow) -> tuple[str, ...]:

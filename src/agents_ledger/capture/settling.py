@@ -48,6 +48,8 @@ class Settling:
                     self.variants[draft.id] = self._source_of(first)
                     if fate and self._writer.state(draft.id) is None:
                         self._doubt(first)
+                        if not self._was_ours(first, label) and self._is_copy(draft, given, first):
+                            self._source.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
                 return given if fate else None
             if not count and self._is_among_others(draft, given, first):
                 return None
@@ -81,6 +83,15 @@ class Settling:
             told = {name: getattr(draft.settings, name) for name in known.__struct_fields__}
             merged = {name: fields[name] if value is None else value for name, value in told.items()}
             draft.settings = msgspec.structs.replace(draft.settings, **merged)
+
+    def _is_copy(self, draft: Draft, given: Prepared, turn_id: str) -> bool:
+        """Whether a turn has no step that another one has not: a copy with other content, not a fork inside it."""
+        kept = self._writer.record(turn_id)
+        if is_beginning(given.record, kept) or is_beginning(kept, given.record):
+            return False
+        origin = self._source.origin_of(draft.session)
+        rows = [self._writer.steps(step_key(origin, draft.session, native)) for native, _ in draft.steps]
+        return bool(rows) and all(any(row[0] == turn_id for row in found) for found in rows)
 
     def _given(self, draft: Draft) -> Prepared:
         return self._writer.prepare(draft.turn(LabelOf(self._source.origin_of(draft.session))))

@@ -139,13 +139,19 @@ def said_digest(record: Record) -> bytes:
     facts: list[object] = [
         [turn.turn_type, turn.status],
         [[row.role, row.content, row.thinking, _tight(row.blocks_json)] for row in record.messages],
-        [
-            [row.tool_name, _tight(row.params_json), _tight(row.result_json), row.error, row.status]
-            for row in record.calls
-        ],
+        _calls_by_message(record),
         None if compaction is None else compaction.summary,
     ]
     return sha256(canon(facts)).digest()
+
+
+def _calls_by_message(record: Record) -> list[list[bytes]]:
+    """The calls of each message as a set: a copy may have parallel calls in another order."""
+    groups: dict[str | None, list[bytes]] = {None: []} | {row.id: [] for row in record.messages}
+    for row in record.calls:
+        said = [row.tool_name, _tight(row.params_json), _tight(row.result_json), row.error, row.status]
+        groups.setdefault(row.message_id, []).append(canon(said))
+    return [sorted(group) for group in groups.values()]
 
 
 def _tight(text: str | None) -> str | None:
