@@ -32,6 +32,7 @@ from agents_ledger.model.steps import (
     Stop,
 )
 
+_ALL = 1 << 62  # steps: more than any source has
 _KEPT = 2000  # ids of kept steps that are remembered after a compaction
 
 
@@ -60,14 +61,17 @@ class Assembler:
             at = lane.last_at if event.at is None else event.at
             lane.last_at = at
             self._number += 1
-            if self.pending.count and self._must_wait_behind(event, at, place):
+            is_behind = self.pending.count and event.parent == AFTER_LAST
+            if is_behind and self.pending.hold_behind(event, at, place, self._name_of(event)):
                 return
             if event.parent and self._is_early(lane, event, event.parent):
                 self._hold(event, event.parent, at, place)
                 return
+            self.pending.close(event.session)
             self._read(lane, [(event, at, place)], self._number)
             if self.pending.count and event.native_id is not None:
-                self._release(self.pending.released_by(self._name(event.session, event.native_id)), self._number)
+                children = self.pending.children_of(self._name(event.session, event.native_id))
+                self._read_queue(children, _ALL, self._number)
         elif isinstance(event, Problem):
             self._ledger.problem(event, place)
         elif isinstance(event, Facts):
@@ -100,18 +104,11 @@ class Assembler:
         elif isinstance(step, Compacted):
             self._compacted(lane, step, at, place)
         elif isinstance(step, Gap):
-            lane.gap, lane.is_damaged = self._gap(lane, step), True
+            self._gap(lane, step)
         else:
             self._other(lane, step, at)
 
     # steps that were read before their parents
-
-    def _must_wait_behind(self, step: Step, at: int, place: str) -> bool:
-        """Whether a step without a parent of its own stands behind one that waits."""
-        if step.parent == AFTER_LAST:
-            return self.pending.hold_behind(step, at, place, self._name_of(step))
-        self.pending.close(step.session)
-        return False
 
     def _is_early(self, lane: Lane, step: Step, parent: str) -> bool:
         """Whether a step has to wait for its parent: it may stand further down in the source."""
@@ -122,7 +119,9 @@ class Assembler:
             return True
         if self._has_place(lane, step, parent):
             return False
-        return parent not in self.late or self.pending.size_bytes < LARGEST
+        if parent in self.late:
+            return self.pending.size_bytes < LARGEST
+        return not lane.is_damaged  # else the parent is most likely the record that could not be read
 
     def _has_place(self, lane: Lane, step: Step, parent: str) -> bool:
         """Whether it is known where a step belongs, although its parent was not read lately.
@@ -144,41 +143,44 @@ class Assembler:
         name = self._name(step.session, parent)
         self.pending.hold(step, at, place, self._name_of(step), name, self._number, before)
         if self.pending.is_full:
-            self._give_up(WINDOW // 2, self.late)
+            self._give_up(self._number - self.pending.window // 2, self.late)
 
-    def _release(self, queue: list[PendingStep], number: int) -> None:
-        """Read what waited for a step, and what waited for that, in the order of the source."""
-        while queue:
+    def _read_queue(self, queue: list[PendingStep], through: int, number: int = 0) -> None:
+        """Read steps whose parents are known, and what waited for them, in the order of the source."""
+        while queue and queue[0].number <= through:
             pending = queue.pop(0)
             number = max(number, pending.number)
             pending.before = ROOT
+            self.pending.done(pending)
             pending.end = self._read(self._lane(pending.session), pending.items, number)
             for name in pending.names:
-                in_order(queue, self.pending.released_by(name))
+                in_order(queue, self.pending.children_of(name))
 
-    def _give_up(self, most: int, late: frozenset[str] = frozenset()) -> None:
-        """Read the first steps without their parents, until only so many wait, or those whose parent is late."""
-        for pending in self.pending.given_up(most, late):
-            queue = [pending]
-            lane, parent = self.lanes[pending.session], pending.parent
+    def _give_up(self, through: int, late: frozenset[str] = frozenset()) -> None:
+        """Read the steps up to a number, those without their parents as well, but for those whose parent is late."""
+        queue = self.pending.take_ready()
+        for orphan in self.pending.orphans(through, late):
+            self._read_queue(queue, orphan.number)
+            siblings = self.pending.children_of(orphan.parent)
+            if not siblings:
+                continue
+            lane, parent = self.lanes[orphan.session], orphan.parent
             if parent in self.pending:
-                self._ledger.problem(Problem("circular-parent", parent[1][:80]), pending.items[0][2])
+                self._ledger.problem(Problem("circular-parent", parent[1][:80]), orphan.items[0][2])
                 self._where[parent] = ROOT
-            elif self._look(lane, parent[1]) is None and self._assume(
-                lane, pending.items[0][0], pending.before_spot or lane.at
-            ):
-                queue += self.pending.released_by(parent)
-            self._release(queue, 0)
+            elif self._look(lane, parent[1]) is None:
+                self._assume(lane, orphan.items[0][0], orphan.before_spot or lane.at)
+            in_order(queue, siblings)
+        self._read_queue(queue, through)
+        self.pending.put_ready(queue)
 
     def _assume(self, lane: Lane, step: Step, before: Spot) -> Spot | None:
         """Infer the place of a step's parent, which is in no source; None: the step opens a new root."""
-        spot = None
-        if isinstance(step, Noted) and step.or_last:
-            spot = before
-        elif lane.is_damaged:
-            spot, lane.gap = lane.gap or before, None
-        if spot is None or spot is ROOT or not step.parent:
+        follows_last = lane.is_damaged or (isinstance(step, Noted) and step.or_last)
+        if not follows_last or before is ROOT or not step.parent:
             return None
+        # results of parallel calls point into the turn: it goes on behind them
+        spot = Spot(before.turn, WHOLE) if before.turn is lane.open else before
         self._where[self._name(step.session, step.parent)] = spot
         self._assumed.add(step.parent)
         return spot
@@ -220,7 +222,7 @@ class Assembler:
             lane = self.lanes[pending.session]
             if pending.parent not in self.pending and self._look(lane, pending.parent[1]) is None:
                 lane.has_orphans = True
-        self._give_up(0)
+        self._give_up(_ALL)
         for lane in self.lanes.values():
             if lane.open is not None:
                 if lane.ahead and lane.at.turn is lane.open:
@@ -239,8 +241,6 @@ class Assembler:
             # by their ids from now on: a turn that holds the one before it would hold all of a long conversation
             lane.at = _closed(lane.at, lane)
             lane.kept = {native: _closed(spot, lane) for native, spot in lane.kept.items()}
-            if lane.gap is not None:
-                lane.gap = _closed(lane.gap, lane)
             if lane.open is not None and lane.open.parent is not None:
                 lane.open.parent = _closed(lane.open.parent, lane)
         for pending in self.pending:
@@ -268,7 +268,6 @@ class Assembler:
             lane.at = Spot(state.at_turn, state.at_position) if state.at_turn else ROOT
             lane.kept = {native: Spot(turn, WHOLE) for native, turn in state.kept.items()}
             lane.is_damaged = state.is_damaged
-            lane.gap = None if state.gap is None else Spot(*state.gap) if state.gap[0] else ROOT
             record = None if state.open_id is None else self._ledger.record(state.open_id)
             if state.open_id is not None and record is None:
                 self._ledger.problem(Problem("grew-after-seal", state.open_id), "")
@@ -277,8 +276,6 @@ class Assembler:
                 self._open[lane.open.id] = lane
                 if state.at_turn == state.open_id:
                     lane.at = Spot(lane.open, state.at_position)
-                if lane.gap is not None and lane.gap.turn == state.open_id:
-                    lane.gap = Spot(lane.open, lane.gap.position)
             lane.first = list(state.first)
             self._where.update((self._name(lane.session, native), ROOT) for native in lane.first)
             for step, _at, _place in lane.ahead:
@@ -373,12 +370,12 @@ class Assembler:
             spot = self._spot(lane, step)
             self._stand(lane, step.native_id, spot, spot.turn if isinstance(spot.turn, Draft) else None)
 
-    def _gap(self, lane: Lane, step: Gap) -> Spot:
-        """Where a record stood that could not be read: behind the step it names, else behind the last one."""
+    def _gap(self, lane: Lane, step: Gap) -> None:
+        """Note that a record could not be read: steps whose parent is in no source follow the one before them."""
+        lane.is_damaged = True
         found = self._look(lane, step.parent) if step.parent else None
-        if found is None and lane.gap is not None:
-            return lane.gap  # it follows another record that could not be read
-        return lane.at if found is None else found
+        if found is not None:
+            lane.at = found
 
     def _moved_to(self, lane: Lane, step: Moved) -> Spot:
         if step.to is not None:
@@ -510,7 +507,9 @@ class Assembler:
         if spot.position >= WHOLE:
             return False
         turn = spot.turn
-        return spot.position < (len(turn.messages) if isinstance(turn, Draft) else self._ledger.length(turn))
+        if isinstance(turn, Draft):
+            return not turn.ends_at(spot.position)
+        return not self._ledger.ends_at(turn, spot.position)
 
     def _close(self, lane: Lane) -> None:
         if lane.open is not None:
@@ -543,7 +542,6 @@ def _state(lane: Lane) -> LaneState:
         shown=lane.shown,
         first=lane.first,
         has_orphans=lane.has_orphans,
-        gap=None if lane.gap is None else (_turn_id(lane.gap), lane.gap.position),
         is_damaged=lane.is_damaged,
     )
 
@@ -563,7 +561,7 @@ def _goes_on(draft: Draft, spot: Spot) -> bool:
     """Whether what stands at a spot goes on with the turn in progress."""
     if draft.compaction is not None or spot.turn is not draft:
         return False
-    return spot.position >= len(draft.messages)
+    return draft.ends_at(spot.position)
 
 
 def _closed(spot: Spot, lane: Lane) -> Spot:

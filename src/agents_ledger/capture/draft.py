@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.capture.parts import Part, both, join, part_of
+from agents_ledger.capture.parts import Part, both, is_loose_result, join, part_of
 from agents_ledger.model import ids
 from agents_ledger.model.entries import (
     OPEN_CALLS,
@@ -196,6 +196,10 @@ class Draft:
         )
 
     # what comes out
+
+    def ends_at(self, position: int) -> bool:
+        """Whether no message stands behind a position, but for results whose calls were not read."""
+        return all(is_loose_result(part.role, part.metadata) for part in self.messages[position:])
 
     @property
     def has_answered(self) -> bool:

@@ -32,7 +32,6 @@ class LaneState(Struct):
     shown: int = 0
     first: list[str] = []
     has_orphans: bool = False
-    gap: tuple[str, int] | None = None
     is_damaged: bool = False
 
 
@@ -55,7 +54,6 @@ class Lane:
         self.first: list[str] = []  # steps before the first turn
         self.has_orphans = False  # steps were still waiting for their parents when the source ended
         self.is_damaged = False  # a record could not be read, not even its id
-        self.gap: Spot | None = None  # where that record stood, until a step was found that seems to follow it
 
 
 class Ledgerish(Protocol):
@@ -79,8 +77,8 @@ class Ledgerish(Protocol):
     def back(self, spot: Spot, turns: int) -> Spot:
         """So many questions earlier."""
 
-    def length(self, turn_id: str) -> int:
-        """How many messages a turn has."""
+    def ends_at(self, turn_id: str, position: int) -> bool:
+        """Whether no message of a turn stands behind a position, but for results whose calls were not read."""
 
     def record(self, turn_id: str) -> Record | None:
         """A turn of the ledger that is not sealed; None if it is."""

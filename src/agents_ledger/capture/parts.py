@@ -27,6 +27,11 @@ class Part(Struct):
     calls: int = 0  # how many it has made
 
 
+def is_loose_result(role: str, metadata: Any) -> bool:
+    """Whether a message is the result of a call that was not read. Nothing is told by its place among others."""
+    return role == "tool" and isinstance(metadata, dict) and "call" in metadata and "status" in metadata
+
+
 def part_of(step: Said, at: int, place: str) -> Part:
     """A message that begins."""
     return Part(

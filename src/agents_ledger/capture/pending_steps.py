@@ -2,13 +2,14 @@
 
 Claude Code 2.1.81 to 2.1.170 writes the result of a parallel tool call before the assistant line that made the call.
 A step whose parent has not been read waits here, and so does everything below it. When the parent arrives, its
-children are read in the order of the source. At most `WINDOW` steps wait at a time: beyond that the parent of the
-first one is taken for missing. Should it turn up later all the same, the source is read a second time, knowing which
-parents are `late`.
+children are read in the order of the source. At most `WINDOW` steps wait at a time: beyond that the parents of the
+first ones are taken for missing. Should one turn up later all the same, the source is read a second time, knowing
+which parents are `late`.
 """
 
 from bisect import insort
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import Struct
 
@@ -44,9 +45,10 @@ class PendingSteps:
     def __init__(self, window: int) -> None:
         self.count = 0
         self.size_bytes = 0
-        self._window = self._limit = window
+        self.window = self._limit = window
         self._by_parent: dict[StepKey, list[PendingStep]] = {}
-        self._names: set[StepKey] = set()
+        self._ready: list[PendingStep] = []  # their parents were read or given up, their turn has not come yet
+        self._waiting: dict[StepKey, PendingStep] = {}  # by the names of the steps
         self._last: dict[str, PendingStep] = {}  # of the sessions whose last step waits
 
     @property
@@ -56,7 +58,11 @@ class PendingSteps:
 
     def __contains__(self, name: StepKey) -> bool:
         """Whether a step waits here."""
-        return name in self._names
+        return name in self._waiting
+
+    def __iter__(self) -> Iterator[PendingStep]:
+        """The steps whose parents have not been read."""
+        return chain.from_iterable(self._by_parent.values())
 
     def hold(
         self,
@@ -82,7 +88,7 @@ class PendingSteps:
         pending.items.append((step, at, place))
         if name is not None:
             pending.names.append(name)
-            self._names.add(name)
+            self._waiting[name] = pending
         self.count += 1
         self.size_bytes += _length(place)
         return True
@@ -95,55 +101,69 @@ class PendingSteps:
         """Note that the next step of a session is read at once: what names no parent follows that one."""
         self._last.pop(session, None)
 
-    def released_by(self, name: StepKey) -> list[PendingStep]:
-        """Take out the steps that waited for one that has just been read."""
-        found = self._by_parent.pop(name, [])
-        self._forget(found)
-        return found
+    def children_of(self, name: StepKey) -> list[PendingStep]:
+        """Take the steps that wait for a parent. They still count as waiting until they are read."""
+        return self._by_parent.pop(name, [])
 
-    def given_up(self, most: int, late: frozenset[str]) -> Iterator[PendingStep]:
-        """Take out the first steps whose parents do not wait themselves and are not late, until only so many wait.
+    def take_ready(self) -> list[PendingStep]:
+        """Take the steps whose turn had not come yet, in the order of the source."""
+        ready, self._ready = self._ready, []
+        return ready
 
-        Of parents in a circle, the first step. What waits for a released step is to be released by the caller.
+    def put_ready(self, queue: list[PendingStep]) -> None:
+        """Keep steps whose parents are known until it is their turn."""
+        self._ready = queue
+        self._limit = max(self.window, 2 * self.count)
+
+    def orphans(self, through: int, late: frozenset[str]) -> list[PendingStep]:
+        """The steps up to a number whose parents do not wait themselves and are not late, in the order of the source.
+
+        Of steps that follow each other in a circle, the first one.
         """
-        while self.count > most and (first := self._first_orphan(late)) is not None:
-            waiting = self._by_parent[first.parent]
-            waiting.remove(first)
-            if not waiting:
-                del self._by_parent[first.parent]
-            self._forget([first])
-            yield first
-        self._limit = max(self._window, 2 * self.count)
+        found, seen = [], {id(pending): 0 for pending in self._ready}
+        for walk, start in enumerate(sorted(self, key=_number), 1):
+            pending: PendingStep | None = start
+            while pending is not None and id(pending) not in seen:
+                seen[id(pending)] = walk
+                last, pending = pending, self._waiting.get(pending.parent)
+            if pending is None and last.parent[1] not in late:
+                found.append(last)
+            elif pending is not None and seen[id(pending)] == walk:
+                found.append(_first_of_circle(pending, self._waiting))
+        return sorted((pending for pending in found if pending.number <= through), key=_number)
 
-    def __iter__(self) -> Iterator[PendingStep]:
-        return (pending for found in self._by_parent.values() for pending in found)
+    def done(self, pending: PendingStep) -> None:
+        """Forget a step that has been read."""
+        for name in pending.names:
+            if self._waiting.get(name) is pending:
+                del self._waiting[name]
+        self.count -= len(pending.items)
+        self.size_bytes -= sum(_length(place) for _, _, place in pending.items)
+        if self._last.get(pending.session) is pending:
+            del self._last[pending.session]
 
     def clear(self) -> None:
         """Drop everything."""
         self.count = self.size_bytes = 0
         self._by_parent.clear()
-        self._names.clear()
+        self._ready.clear()
+        self._waiting.clear()
         self._last.clear()
-
-    def _first_orphan(self, late: frozenset[str]) -> PendingStep | None:
-        roots = [each[0] for parent, each in self._by_parent.items() if parent not in self._names]
-        if not roots:
-            return min((each[0] for each in self._by_parent.values()), key=_number, default=None)
-        return min((each for each in roots if each.parent[1] not in late), key=_number, default=None)
-
-    def _forget(self, found: list[PendingStep]) -> None:
-        for pending in found:
-            self._names.difference_update(pending.names)
-            self.count -= len(pending.items)
-            self.size_bytes -= sum(_length(place) for _, _, place in pending.items)
-            if self._last.get(pending.session) is pending:
-                del self._last[pending.session]
 
 
 def in_order(queue: list[PendingStep], found: list[PendingStep]) -> None:
     """Put released steps into a queue, in the order of the source."""
     for pending in found:
         insort(queue, pending, key=_number)
+
+
+def _first_of_circle(start: PendingStep, waiting: dict[StepKey, PendingStep]) -> PendingStep:
+    """Of steps that follow each other in a circle, the first one in the source."""
+    first, pending = start, waiting[start.parent]
+    while pending is not start:
+        first = min(first, pending, key=_number)
+        pending = waiting[pending.parent]
+    return first
 
 
 def _number(pending: PendingStep) -> int:

@@ -10,6 +10,7 @@ from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.lanes import ROOT, Lane
 from agents_ledger.capture.operations import Alias, Begin, End, LookBack, Point, Remember, Retract
+from agents_ledger.capture.parts import is_loose_result
 from agents_ledger.capture.pending_steps import WINDOW
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.settling import Settling
@@ -24,6 +25,7 @@ from agents_ledger.model import ids
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.rows import Record, WrittenRow
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Problem, Step, Stop
+from agents_ledger.model.texts import read_json
 from agents_ledger.store import Tx
 
 _WHOLE_SOURCE = 1 << 40  # steps: a source that is read at once is searched for parents to its end
@@ -159,9 +161,12 @@ class Projection:
             turn_id = None if turn_id is None else self.writer.parent(turn_id)
         return ROOT if turn_id is None else Spot(turn_id, WHOLE)
 
-    def length(self, turn_id: str) -> int:
-        """How many messages a turn has."""
-        return self.writer.length(turn_id)
+    def ends_at(self, turn_id: str, position: int) -> bool:
+        """Whether no message of a turn stands behind a position, but for results whose calls were not read."""
+        if position >= self.writer.length(turn_id):
+            return True
+        rows = self.writer.record(turn_id).messages[position:]
+        return all(is_loose_result(row.role, read_json(row.metadata_json or "null")) for row in rows)
 
     def record(self, turn_id: str) -> Record | None:
         """A turn of the ledger that is not sealed; None if it is."""
@@ -292,8 +297,8 @@ class Projection:
 
     def _whole(self, spot: Spot) -> str:
         turn = spot.turn
-        count = len(turn.messages) if isinstance(turn, Draft) else None
-        if spot.position < WHOLE and spot.position < (self.writer.length(id_of(spot)) if count is None else count):
+        is_end = turn.ends_at(spot.position) if isinstance(turn, Draft) else self.ends_at(turn, spot.position)
+        if not is_end:
             return id_of(self.cut(spot)) if spot.position > 0 else id_of(spot)
         return id_of(spot)
 
