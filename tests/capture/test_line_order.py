@@ -12,7 +12,7 @@ from agents_ledger.ledger.digest import digest
 from tests.capture.folders import assert_sound, opened, rows, sync, write
 
 SESSION = "00000000-1111-4222-8333-000000000200"
-_SEEDS = range(12)
+_SEEDS = (*range(9), 18, 34, 38, 75, 90, 124)  # the last ones found faults
 _FARTHEST = 9  # lines between a child and its parent further down, as seen in real files
 Line = dict[str, Any]
 

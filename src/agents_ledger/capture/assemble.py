@@ -10,6 +10,7 @@ import msgspec
 
 from agents_ledger.capture.draft import WHOLE, Draft, Spot, id_of, noted
 from agents_ledger.capture.lanes import ROOT, Lane, LaneState, Ledgerish
+from agents_ledger.capture.parts import is_loose_result
 from agents_ledger.capture.pending_steps import LARGEST, WINDOW, PendingStep, PendingSteps, StepKey, in_order
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import SHORT_ID
@@ -134,9 +135,7 @@ class Assembler:
         if found is not None and (self._is_resumed or not self._ledger.is_unread(lane.session, id_of(found))):
             return True
         draft = lane.open
-        if draft is not None and isinstance(step, Answered) and draft.call_message(step.call) is not None:
-            return True
-        return draft is not None and isinstance(step, Said) and step.joins in draft.joined_keys
+        return draft is not None and isinstance(step, Answered) and draft.call_message(step.call) is not None
 
     def _hold(self, step: Step, parent: str, at: int, place: str) -> None:
         before = self.pending.last_of(step.session) or self.lanes[step.session].at
@@ -221,9 +220,11 @@ class Assembler:
         for pending in self.pending:
             lane = self.lanes[pending.session]
             if pending.parent not in self.pending and self._look(lane, pending.parent[1]) is None:
-                lane.has_orphans = True
+                lane.is_provisional = True
         self._give_up(_ALL)
         for lane in self.lanes.values():
+            if lane.open is not None and lane.at.turn is lane.open and self._is_inside(lane.at):
+                lane.is_provisional = True  # what follows there tells whether the rest of the turn is another branch
             if lane.open is not None:
                 if lane.ahead and lane.at.turn is lane.open:
                     ended_at = lane.open.ended_at
@@ -300,7 +301,7 @@ class Assembler:
             lane.ahead.append((step, at, place))
             self._stand(lane, step.native_id, spot, None, is_ahead=True)
             return
-        if draft is None or step.starts_turn or not _goes_on(draft, spot):
+        if draft is None or step.starts_turn or not _goes_on(draft, step, spot):
             draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
             draft.native_id = step.native_id
         else:
@@ -315,8 +316,10 @@ class Assembler:
     def _answered(self, lane: Lane, step: Answered, at: int, place: str) -> None:
         draft = lane.open
         if draft is not None and draft.answer(step, at, place):
-            message = draft.call_message(step.call)
+            message, before = draft.call_message(step.call), lane.at
             self._stand(lane, step.native_id, Spot(draft, (message or 0) + 1), draft)
+            if before.turn is draft and before.position > lane.at.position:
+                lane.at = before  # the result of a parallel call is no branch: it does not lead the session back
             return
         if self._is_known(lane, step):
             return
@@ -514,7 +517,7 @@ class Assembler:
     def _close(self, lane: Lane) -> None:
         if lane.open is not None:
             self._open.pop(lane.open.id, None)
-            self._ledger.store(lane.open, is_final=not lane.awaits and not lane.has_orphans)
+            self._ledger.store(lane.open, is_final=not lane.awaits and not lane.is_provisional)
             lane.open = None
 
     def _lane(self, session: str) -> Lane:
@@ -541,7 +544,7 @@ def _state(lane: Lane) -> LaneState:
         ahead=lane.ahead,
         shown=lane.shown,
         first=lane.first,
-        has_orphans=lane.has_orphans,
+        is_provisional=lane.is_provisional,
         is_damaged=lane.is_damaged,
     )
 
@@ -550,18 +553,19 @@ def _is_ahead(step: Said, draft: Draft | None, spot: Spot) -> bool:
     """Whether a message is context for a question that is still to come (or for the model's going on by itself)."""
     if step.starts_turn or not (step.source == "context" or step.role == "system"):
         return False
-    return draft is None or draft.status is not None or not _goes_on(draft, spot) or draft.has_answered
+    return draft is None or draft.status is not None or not _goes_on(draft, step, spot) or draft.has_answered
 
 
 def _is_context(step: Step) -> bool:
     return isinstance(step, Said) and (step.source == "context" or step.role == "system")
 
 
-def _goes_on(draft: Draft, spot: Spot) -> bool:
-    """Whether what stands at a spot goes on with the turn in progress."""
+def _goes_on(draft: Draft, step: Said, spot: Spot) -> bool:
+    """Whether a message that follows a place belongs to the turn in progress."""
     if draft.compaction is not None or spot.turn is not draft:
         return False
-    return draft.ends_at(spot.position)
+    # the result of a parallel call is no branch, wherever in the turn its call was
+    return draft.ends_at(spot.position) or is_loose_result(step.role, step.metadata)
 
 
 def _closed(spot: Spot, lane: Lane) -> Spot:

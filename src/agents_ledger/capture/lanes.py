@@ -31,7 +31,7 @@ class LaneState(Struct):
     ahead: list[tuple[Said, int, str]]
     shown: int = 0
     first: list[str] = []
-    has_orphans: bool = False
+    is_provisional: bool = False
     is_damaged: bool = False
 
 
@@ -52,7 +52,7 @@ class Lane:
         self.ahead: list[tuple[Said, int, str]] = []
         self.shown = 0  # how much of that stands at the end of the open turn meanwhile, so that it is seen
         self.first: list[str] = []  # steps before the first turn
-        self.has_orphans = False  # steps were still waiting for their parents when the source ended
+        self.is_provisional = False  # its last turns may turn out otherwise when the source grows
         self.is_damaged = False  # a record could not be read, not even its id
 
 

@@ -204,7 +204,7 @@ class Retract(Struct, frozen=True):
         for owner in sorted(self.owners):
             for (turn_id,) in tx.rows("open_turns_of", first=f"{owner}:", last=f"{owner};"):
                 if turn_id not in self.seen:
-                    captured.retract(tx, turn_id)
+                    captured.retract(tx, tx.env, turn_id)
 
 
 class RetractOne(Struct, frozen=True):
@@ -214,7 +214,7 @@ class RetractOne(Struct, frozen=True):
 
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
-        captured.retract(tx, self.turn_id)
+        captured.retract(tx, tx.env, self.turn_id)
 
 
 class LookBack(Struct, frozen=True):

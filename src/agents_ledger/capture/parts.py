@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from agents_ledger.model.entries import CodeBlock, File, Lint
 from agents_ledger.model.steps import Said
@@ -28,8 +29,11 @@ class Part(Struct):
 
 
 def is_loose_result(role: str, metadata: Any) -> bool:
-    """Whether a message is the result of a call that was not read. Nothing is told by its place among others."""
-    return role == "tool" and isinstance(metadata, dict) and "call" in metadata and "status" in metadata
+    """Whether a message is the result of a call that was not read. Its position among other messages means nothing."""
+    if role != "tool":
+        return False
+    known = msgspec.json.decode(metadata) if isinstance(metadata, Raw) else metadata  # (of a turn that was stored)
+    return isinstance(known, dict) and "call" in known and "status" in known
 
 
 def part_of(step: Said, at: int, place: str) -> Part:

@@ -154,7 +154,7 @@ class Reading:
             self.writer.in_doubt.update((capture.id, other) for other in state.beside)
             if state.kin.relatives and capture.size_bytes <= CHECKED_WHOLE:
                 return None  # a fork: where its copies end and its own turns begin shows best from the start
-            if any(lane.has_orphans for lane in state.lanes):
+            if any(lane.is_provisional for lane in state.lanes):
                 return None  # what their parents are shows when the source is read together with what was added
             if any(self._is_told_by_others(lane.open_id, capture) for lane in state.lanes):
                 return None  # a copy of it went on first

@@ -28,7 +28,7 @@ class Batch(Tx):
 
     def __init__(self, tx: Tx, env: Env) -> None:
         self.beside = tx
-        self._env = env
+        self.env = env
         self._turns: dict[str, Record] = {}
         self._places: set[tuple[int, int]] = set()  # segment and depth of the turns in this batch
         self._parents: list[str] = []  # turns of the database that have their first child in this batch
@@ -71,7 +71,7 @@ class Batch(Tx):
         is_known = turn.id in self._turns or self.beside.first("turn_state", id=turn.id) is not None
         must_seal = is_final and above is not None and above.turn.seal_seq == OPEN
         if is_known or must_seal:
-            captured.put(self, self._env, given, parent_id, is_final=is_final)
+            captured.put(self, self.env, given, parent_id, is_final=is_final)
             return
         if record.compaction is not None and not self._fits(record.compaction, above):
             self._fit(record.compaction, parent_id)
@@ -224,7 +224,7 @@ class Batch(Tx):
 
     def _under(self, above: Record | None, parent_id: str | None, turn_id: str, *, is_open: bool) -> Place:
         if above is None:
-            place = place_under(self.beside, self._env, parent_id, turn_id, is_open=is_open, mark=self._parents.append)
+            place = place_under(self.beside, self.env, parent_id, turn_id, is_open=is_open, mark=self._parents.append)
             if (place.segment_id, place.depth) not in self._places:
                 return place
             root, segment, depth = place.root_id, place.segment_id, place.depth - 1  # taken by a turn of this batch
@@ -255,7 +255,7 @@ class Batch(Tx):
 
     def _seals(self, turns: list[TurnRow]) -> list[LogRow]:
         """The log entries of all seals."""
-        seq, now = int(self.beside.value("last_seq")), self._env.now()
+        seq, now = int(self.beside.value("last_seq")), self.env.now()
         entries: list[LogRow] = []
         for turn in turns:
             if turn.seal_seq is None:

@@ -275,10 +275,14 @@ def _ended(turn: TurnRow) -> int:
     return turn.started_at if turn.completed_at is None else turn.completed_at
 
 
-def retract(tx: Tx, turn_id: str) -> None:
-    """Empties an open turn that its source does not tell any more. It stays, for the pointers that were there."""
+def retract(tx: Tx, env: Env, turn_id: str) -> None:
+    """Empty an open turn that its source no longer contains, unless a turn that it does contain follows it.
+
+    The row stays, because session pointers may have been there.
+    """
     record = read_record(tx, turn_id)
-    if record.turn.has_children or record.turn.error == RETRACTED:
+    below = _children(tx, record.turn)
+    if record.turn.error == RETRACTED or any(read_turn(tx, child).error != RETRACTED for child in below):
         return
     _drop_small_parts(tx, turn_id)
     _renew_parts(tx, record, Record(record.turn, [], [], None, [], [], [], []))
@@ -290,6 +294,8 @@ def retract(tx: Tx, turn_id: str) -> None:
     above = None if turn.parent_turn_id is None else tx.first("parent_facts", id=turn.parent_turn_id)
     turn.thread_tokens, turn.system_depth, turn.compaction_depth = (None, 0, 0) if above is None else above[3:6]
     tx.run_all("replace_turn", [turn])
+    for segment in reversed(_carry(tx, env, below)):
+        tx.run("drop_empty_segment", id=segment)
 
 
 def supersede(tx: Tx, turn_id: str, by: str | None, at: int) -> None:

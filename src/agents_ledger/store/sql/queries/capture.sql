@@ -329,8 +329,8 @@ SELECT count(*) FROM turns t WHERE t.evidence IS NULL AND (t.error IS NULL OR t.
 SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM turns);
 
 -- name: open_turns_of
--- The turns that are not sealed yet and were read from a capture (`7:` up to `7;`).
-SELECT id FROM turns WHERE seal_seq = 0 AND evidence > :first AND evidence < :last ORDER BY id;
+-- The turns that are not sealed yet and were read from a capture (`7:` up to `7;`), children before their parents.
+SELECT id FROM turns WHERE seal_seq = 0 AND evidence > :first AND evidence < :last ORDER BY depth DESC, id;
 
 -- name: turns_with_error
 SELECT id FROM turns WHERE status = 'failed' AND error = :error ORDER BY id;
