@@ -34,6 +34,8 @@ FREE = {
     ("captures", "read_bytes"): "where reading goes on; `rebuild` does without",
     ("captures", "resume"): "as read_bytes",
     ("captures", "awaits"): "as read_bytes",
+    ("captures", "chain_entries"): "`verify --sources` counts again",
+    ("captures", "chain_under_head"): "as chain_entries",
 }
 
 

@@ -10,8 +10,9 @@ import msgspec
 
 from agents_ledger.capture.draft import WHOLE, Draft, Spot, id_of, noted
 from agents_ledger.capture.lanes import ROOT, Lane, LaneState, Ledgerish
+from agents_ledger.capture.native_chain import KnownEntry, NativeChain
 from agents_ledger.capture.parts import is_loose_result
-from agents_ledger.capture.pending_steps import LARGEST, WINDOW, PendingStep, PendingSteps, StepKey, in_order
+from agents_ledger.capture.pending_steps import LARGEST, WINDOW, Item, PendingStep, PendingSteps, StepKey, in_order
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import SHORT_ID
 from agents_ledger.model import ids
@@ -46,6 +47,7 @@ class Assembler:
         self.origin = origin
         self.late = late  # ids of steps that stand in the source long after their children
         self.pending = PendingSteps(window)
+        self.chain = NativeChain()
         self._is_resumed = False  # the beginning of the source was read an earlier time
         self._number = 0  # of the step, in the order of the source
         self.lanes: dict[str, Lane] = {}
@@ -62,14 +64,15 @@ class Assembler:
             at = lane.last_at if event.at is None else event.at
             lane.last_at = at
             self._number += 1
+            item = (event, at, place, self._numbered(event))
             is_behind = self.pending.count and event.parent == AFTER_LAST
-            if is_behind and self.pending.hold_behind(event, at, place, self._name_of(event)):
+            if is_behind and self.pending.hold_behind(item, self._name_of(event)):
                 return
             if event.parent and self._is_early(lane, event, event.parent):
-                self._hold(event, event.parent, at, place)
+                self._hold(item, event.parent)
                 return
             self.pending.close(event.session)
-            self._read(lane, [(event, at, place)], self._number)
+            self._read(lane, [item], self._number)
             if self.pending.count and event.native_id is not None:
                 children = self.pending.children_of(self._name(event.session, event.native_id))
                 self._read_queue(children, _ALL, self._number)
@@ -80,14 +83,21 @@ class Assembler:
         elif isinstance(event, Base):
             self._base(event, place)
 
-    def _read(self, lane: Lane, steps: list[tuple[Step, int, str]], number: int) -> Spot:
+    def _numbered(self, step: Step) -> int:
+        """The number of a step in the native chain."""
+        parent = step.to if isinstance(step, Moved) and step.to else step.parent
+        key = None if step.native_id is None else hash(self._name(step.session, step.native_id))
+        return self.chain.add(step, key, hash(self._name(step.session, parent)) if parent else None)
+
+    def _read(self, lane: Lane, items: list[Item], number: int) -> Spot:
         """Read steps and give the place behind them.
 
         The session then points behind whichever of its steps comes last in the source.
         """
         before, before_number = lane.at, lane.at_number
-        for step, at, place in steps:
+        for step, at, place, entry in items:
             self._step(lane, step, at, place)
+            self.chain.place(entry, lane.at.turn)
         end = lane.at
         if number < before_number:
             lane.at = before
@@ -137,10 +147,11 @@ class Assembler:
         draft = lane.open
         return draft is not None and isinstance(step, Answered) and draft.call_message(step.call) is not None
 
-    def _hold(self, step: Step, parent: str, at: int, place: str) -> None:
+    def _hold(self, item: Item, parent: str) -> None:
+        step = item[0]
         before = self.pending.last_of(step.session) or self.lanes[step.session].at
         name = self._name(step.session, parent)
-        self.pending.hold(step, at, place, self._name_of(step), name, self._number, before)
+        self.pending.hold(item, self._name_of(step), name, self._number, before)
         if self.pending.is_full:
             self._give_up(self._number - self.pending.window // 2, self.late)
 
@@ -197,6 +208,7 @@ class Assembler:
             lane = self._lane(event.session)
             lane.last_at = lane.last_at if event.at is None else event.at
             lane.at = Spot(turn_id, WHOLE)
+            self.chain.place(self._numbered(event), turn_id)
             self._inherited[event.session] = event.native_id or self._inherited.get(event.session)
             if isinstance(event, Noted):
                 lane.settings = noted(lane.settings, event)
@@ -237,6 +249,7 @@ class Assembler:
     def forget(self) -> None:
         """Everything closed is in the ledger now: only what is open has to be remembered."""
         opened = {id(lane.open) for lane in self.lanes.values()}
+        self.chain.forget(opened)
         self._where = {key: spot for key, spot in self._where.items() if spot is ROOT or id(spot.turn) in opened}
         for lane in self.lanes.values():
             # by their ids from now on: a turn that holds the one before it would hold all of a long conversation
@@ -257,7 +270,7 @@ class Assembler:
 
     def state(self) -> list[LaneState]:
         """What to go on from."""
-        return [_state(lane) for lane in self.lanes.values()]
+        return [_state(lane, self.chain.state(lane.session)) for lane in self.lanes.values()]
 
     def resume(self, states: list[LaneState]) -> None:
         """Goes on where the source ended the last time."""
@@ -269,6 +282,8 @@ class Assembler:
             lane.at = Spot(state.at_turn, state.at_position) if state.at_turn else ROOT
             lane.kept = {native: Spot(turn, WHOLE) for native, turn in state.kept.items()}
             lane.is_damaged = state.is_damaged
+            keys = [hash(self._name(state.session, known.native_id)) for known in state.chain]
+            self.chain.resume(state.session, state.chain, keys)
             record = None if state.open_id is None else self._ledger.record(state.open_id)
             if state.open_id is not None and record is None:
                 self._ledger.problem(Problem("grew-after-seal", state.open_id), "")
@@ -527,7 +542,7 @@ class Assembler:
         return found
 
 
-def _state(lane: Lane) -> LaneState:
+def _state(lane: Lane, chain: list[KnownEntry]) -> LaneState:
     turn = lane.at.turn
     settings: Any = lane.settings
     return LaneState(
@@ -546,6 +561,7 @@ def _state(lane: Lane) -> LaneState:
         first=lane.first,
         is_provisional=lane.is_provisional,
         is_damaged=lane.is_damaged,
+        chain=chain,
     )
 
 

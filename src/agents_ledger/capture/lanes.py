@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from agents_ledger.capture.draft import Draft, Spot
+from agents_ledger.capture.native_chain import KnownEntry
 from agents_ledger.model.entries import Settings
 from agents_ledger.model.rows import Record
 from agents_ledger.model.steps import Base, Event, Facts, Problem, Said
@@ -33,6 +34,7 @@ class LaneState(Struct):
     first: list[str] = []
     is_provisional: bool = False
     is_damaged: bool = False
+    chain: list[KnownEntry] = []
 
 
 class Lane:

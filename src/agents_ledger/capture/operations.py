@@ -4,6 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture.details import Details, merge
+from agents_ledger.capture.native_chain import Counts
 from agents_ledger.errors import LedgerError
 from agents_ledger.ledger import captured, evidence, notes, sessions
 from agents_ledger.ledger.bulk import Batch
@@ -19,12 +20,15 @@ class PutCapture(Struct, frozen=True):
     capture: Capture
     resume: bytes | None
     awaits: str | None
+    chain: Counts | None = None
 
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
         values = msgspec.structs.asdict(self.capture)
         del values["can_resume"], values["is_awaiting"]
-        tx.beside.run("put_capture", **values, resume=self.resume, awaits=self.awaits)
+        entries, under_head = (None, None) if self.chain is None else (self.chain.entries, self.chain.under_head)
+        values |= {"resume": self.resume, "awaits": self.awaits}
+        tx.beside.run("put_capture", **values, chain_entries=entries, chain_under_head=under_head)
 
 
 class PutBlock(Struct, frozen=True):
@@ -266,6 +270,19 @@ class SetReading(Struct, frozen=True):
     def __call__(self, tx: Batch) -> None:
         """Writes it."""
         tx.beside.run("set_reading", id=self.capture_id, resume=self.resume, awaits=self.awaits)
+
+
+class PutChain(Struct, frozen=True):
+    """The counts of a capture's active chain, after its family was read anew."""
+
+    capture_id: int
+    entries: int | None
+    under_head: int | None
+
+    def __call__(self, tx: Batch) -> None:
+        """Write them."""
+        counts = {"chain_entries": self.entries, "chain_under_head": self.under_head}
+        tx.beside.run("put_chain", id=self.capture_id, **counts)
 
 
 class Remember(Struct, frozen=True):

@@ -19,6 +19,7 @@ from agents_ledger.model.steps import Step
 WINDOW = 64  # steps; the largest distance seen in real files is 9 lines
 LARGEST = 64 << 20  # bytes of source records that wait for late parents
 
+Item = tuple[Step, int, str, int]  # step, time, evidence, number in the native chain
 StepKey = tuple[str, str]  # the session, where ids are unique within it only, and the id
 
 
@@ -29,7 +30,7 @@ class PendingStep(Struct, eq=False):
     before: "Spot | PendingStep"  # what is in front of it in the source
     session: str
     parent: StepKey
-    items: list[tuple[Step, int, str]]  # step, time, evidence
+    items: list[Item]
     names: list[StepKey]
     end: Spot | None = None  # the place behind it, once it has been read
 
@@ -66,31 +67,29 @@ class PendingSteps:
 
     def hold(
         self,
-        step: Step,
-        at: int,
-        place: str,
+        item: Item,
         name: StepKey | None,
         parent: StepKey,
         number: int,
         before: Spot | PendingStep,
     ) -> None:
         """Keep a step until its parent has been read."""
-        pending = PendingStep(number, before, step.session, parent, [], [])
+        pending = PendingStep(number, before, item[0].session, parent, [], [])
         self._by_parent.setdefault(parent, []).append(pending)
-        self._last[step.session] = pending
-        self.hold_behind(step, at, place, name)
+        self._last[pending.session] = pending
+        self.hold_behind(item, name)
 
-    def hold_behind(self, step: Step, at: int, place: str, name: StepKey | None) -> bool:
+    def hold_behind(self, item: Item, name: StepKey | None) -> bool:
         """Keep a step that follows the one before it in the source; False if that one does not wait."""
-        pending = self._last.get(step.session)
+        pending = self._last.get(item[0].session)
         if pending is None:
             return False
-        pending.items.append((step, at, place))
+        pending.items.append(item)
         if name is not None:
             pending.names.append(name)
             self._waiting[name] = pending
         self.count += 1
-        self.size_bytes += _length(place)
+        self.size_bytes += _length(item[2])
         return True
 
     def last_of(self, session: str) -> PendingStep | None:
@@ -138,7 +137,7 @@ class PendingSteps:
             if self._waiting.get(name) is pending:
                 del self._waiting[name]
         self.count -= len(pending.items)
-        self.size_bytes -= sum(_length(place) for _, _, place in pending.items)
+        self.size_bytes -= sum(_length(item[2]) for item in pending.items)
         if self._last.get(pending.session) is pending:
             del self._last[pending.session]
 

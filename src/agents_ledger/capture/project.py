@@ -9,6 +9,7 @@ from agents_ledger.capture.assemble import Assembler
 from agents_ledger.capture.details import Details, learn
 from agents_ledger.capture.draft import WHOLE, Draft, LabelOf, Spot, id_of, label_for
 from agents_ledger.capture.lanes import ROOT, Lane
+from agents_ledger.capture.native_chain import Counts
 from agents_ledger.capture.operations import Alias, Begin, End, LookBack, Point, Remember, Retract
 from agents_ledger.capture.parts import is_loose_result
 from agents_ledger.capture.pending_steps import WINDOW
@@ -66,6 +67,8 @@ class Projection:
         self._aliases: dict[str, str] = {}
         self._settling = Settling(self, is_again=is_again)
         self.beside: set[int] = set()  # the sources of those turns, where it ends with one
+        self._cut_from: dict[str, str] = {}  # turns that end inside another one → that one
+        self.chain: Counts | None = Counts(0, 0)  # of all its sessions; None: not known
 
     def finish(self) -> None:
         """The source ends here, for now: the last turns, the heads, and what is known about sessions."""
@@ -73,13 +76,14 @@ class Projection:
         for lane in self.assembler.lanes.values():
             known = self._details.get(lane.session)
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
-            spot = lane.at
+            spot, head = lane.at, None
             if spot is not ROOT and lane.count + len(self._seen):
                 is_shown = lane.shown and spot.turn is lane.open
                 head = id_of(spot) if is_shown or self._is_of_another(lane, spot) else self._whole(spot)
                 self._end(lane.session, head, lane.last_at)
                 if head in self._settling.variants:
                     self.beside.add(self._settling.variants[head])
+            self._count_chain(lane.session, head)
         if self._is_again:
             self.writer.add(Retract(self.capture.id, self.owners(), frozenset(self._seen)))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
@@ -144,6 +148,7 @@ class Projection:
             is_final = pending.is_final
         given = self.writer.prepare(draft.turn(LabelOf(self.origin)))
         self._settling.note_variant(draft.id, turn_id)
+        self._cut_from[draft.id] = turn_id
         for call in given.record.calls:
             call.spawned_session_label = None  # the subagent belongs to the whole turn
         self._put(given, parent_id, is_final=is_final, label=label)
@@ -238,6 +243,21 @@ class Projection:
         self.problems.append((problem, offset))
 
     # how
+
+    def _count_chain(self, session: str, head: str | None) -> None:
+        """Count the entries of a session's active chain, and those in turns on the path to its head."""
+        path, left = {""}, self.assembler.chain.turns(session)
+        turn, seen = head, set[str]()
+        while turn is not None and left - path and turn not in seen:
+            seen.add(turn)
+            covered: str | None = turn
+            while covered is not None and covered not in path:
+                path.add(covered)
+                covered = self._cut_from.get(covered)
+            turn = self.writer.parent(turn)
+        counts = self.assembler.chain.count(session, path)
+        if self.chain is not None:
+            self.chain = None if counts is None else self.chain + counts
 
     def _await_relative(self, session: str) -> None:
         """A fork is final only when what it continues is here: its copies may have lost something."""

@@ -70,7 +70,7 @@ class Reading:
         capture.read_bytes = capture.size_bytes
         is_growing = capture.shape == "database" and form.tables is not None and form.tables().is_growing
         resume = _put_away(projection, reader) if is_growing else None
-        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection), projection.chain))
         for owner in owners:
             self.writer.add(WasRead(owner))
         projection.assembler.let_go()
@@ -138,7 +138,7 @@ class Reading:
         projection.finish()
         self._note(capture, projection)
         resume = _put_away(projection, reader)
-        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection)))
+        self.writer.add(PutCapture(msgspec.structs.replace(capture), resume, _awaits(projection), projection.chain))
         projection.assembler.let_go()
 
     def resume(self, capture: Capture, form: Format) -> tuple[Reader, Resume] | None:

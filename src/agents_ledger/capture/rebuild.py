@@ -42,10 +42,7 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
     with Ledger.open(target_url) as target:
         if target.counts()["sessions"] or target.database.url == ledger.database.url:
             raise BadInput(f"{target.database.url} is not empty: name a new place for the rebuilt ledger")
-        _take_over(ledger, target)
-        captures = _captures(ledger)
-        with turnstile.alone(target):
-            _replay(ledger, Taking(target), captures, progress)
+        captures = read_again(ledger, target, progress)
         target.index()
         counts = target.counts()
         _fork_again(ledger, target)
@@ -59,6 +56,15 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
             digest_before=digest(ledger.database),
             digest_after=digest(target.database),
         )
+
+
+def read_again(ledger: Ledger, target: Ledger, progress: Callable[[int, int], None] | None = None) -> list[Capture]:
+    """Read all captured bytes of a ledger into an empty one; gives the captures."""
+    _take_over(ledger, target)
+    captures = _captures(ledger)
+    with turnstile.alone(target):
+        _replay(ledger, Taking(target), captures, progress)
+    return captures
 
 
 def _take_over(ledger: Ledger, target: Ledger) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from agents_ledger.capture.draft import LabelOf
 from agents_ledger.capture.families import Family
-from agents_ledger.capture.operations import Point, Reinstate, RetractOne, SetReading, Supersede
+from agents_ledger.capture.operations import Point, PutChain, Reinstate, RetractOne, SetReading, Supersede
 from agents_ledger.capture.reading import Resume
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import Pending, Writer
@@ -26,7 +26,7 @@ from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 _PAGE = 200
-_MOVED_HERE = ("rewind", "replay", "fork", "merge")  # by whom the pointer belongs to
+MOVED_HERE = ("rewind", "replay", "fork", "merge")  # by whom the pointer belongs to
 
 
 class Standing:
@@ -61,6 +61,8 @@ class Standing:
             self._writer.stand(steps)
             for capture_id, resume, awaits in tx.rows("capture_states"):
                 self._writer.add(SetReading(capture_id, self._resume(resume), awaits))
+            for capture_id, _path, entries, under_head in tx.rows("chains"):
+                self._writer.add(PutChain(capture_id, entries, under_head))
 
     # turns
 
@@ -177,7 +179,7 @@ class Standing:
         if head is None or not (self._is_ours(head) or head.error == RETRACTED):
             return False
         stands = head.id in self._taken
-        return not stands or move.reason == last.reason or move.reason not in _MOVED_HERE
+        return not stands or move.reason == last.reason or move.reason not in MOVED_HERE
 
     def _resume(self, kept: bytes | None) -> bytes | None:
         """Where reading goes on, by the turns that are here."""
@@ -188,6 +190,8 @@ class Standing:
             lane.open_id = None if lane.open_id is None else self._at.get(lane.open_id, lane.open_id)
             lane.at_turn = self._at.get(lane.at_turn, lane.at_turn)
             lane.kept = {native: self._at.get(turn, turn) for native, turn in lane.kept.items()}
+            for known in lane.chain:
+                known.turn_id = self._at.get(known.turn_id, known.turn_id)
         return msgspec.msgpack.encode(state)
 
 

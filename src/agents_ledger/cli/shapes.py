@@ -42,7 +42,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `compact --dry-run` | `{"due", "plan": {"head", "through", "message_id", "dropped": [turn…], "kept": [turn…]}}` |
 | `sql` | `{"columns": […], "rows": [[…]…], "more": bool}`; bytes are hex |
 | `face` | `{"table", "rows": [row…], "next": cursor or null}`; without a table `{"tables": {name: [column…]}}` |
-| `verify` | `{"good", "turns", "open_turns", "live_turns", "log_entries", "sessions", "findings": [finding…]}` |
+| `verify` | `{"good", "turns", "open_turns", "live_turns", "log_entries", "sessions", "sources", "findings": […]}` |
 | `index` | `{"semantic": bool, "turns": number of turns whose meaning was added}` |
 | `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
 | `backup` | `{"target", "size_bytes"}` |
@@ -75,6 +75,8 @@ A point is a turn to fork from: `{"turn_id", "score", "session", "origin", "proj
 "is_summarised"}…], "snippet", "context_tokens", "is_estimated", "is_over_budget", "reasons": […]}`: `words` of the
 question stand on the way to it, `stands` says where.
 A finding of `verify` is `{"place", "row", "what"}`; of its `open_turns`, which are not sealed yet, some are live.
+With `--sources`, `sources` is `{"captures", "chain_entries", "chain_under_head"}`: how many entries are on the active
+chains of all captures and how many of them are under the heads of their sessions. Otherwise it is null.
 Notes say what of a query was not taken as it looks, and what would be.
 A group is a session with its hits: `{"session", "title", "project", "origin", "is_subagent", "hits": […], "more"}`; a
 hit is `{"turn_id", "started_at", "model", "status", "place", "role", "tool", "snippet": {"text", "marks": [[from,

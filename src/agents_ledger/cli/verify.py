@@ -1,7 +1,9 @@
 """`ldg verify`: whether everything is as it was written."""
 
 import click
+from msgspec import structs
 
+from agents_ledger.capture.check_sources import SourceReport, check_sources
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.progress import progress
 from agents_ledger.cli.screen import Part, Screen
@@ -10,14 +12,21 @@ from agents_ledger.cli.words import plural
 from agents_ledger.errors import StoreCorrupt
 from agents_ledger.ledger.verify import Finding, Report
 
+_COUNTED = ("captures", "chain_entries", "chain_under_head")
+
 
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Stop after N findings.")
+@click.option("--sources", is_flag=True, help="Also read all captured bytes again and compare where they lead.")
 @door
-def verify(opened: Door, limit: int) -> None:
-    """Recomputes every hash, the tree, the heads, the counters and the log. Exit code 1 if anything differs."""
+def verify(opened: Door, limit: int, sources: bool) -> None:
+    """Recompute every hash, the tree, the heads, the counters and the log. Exit code 1 if anything differs."""
+    found = None
     try:
         report = _verified(opened, limit)
+        if sources and report.is_good:
+            found = _sources(opened)
+            report = structs.replace(report, findings=found.findings[:limit])
     except StoreCorrupt as damage:
         # damage so deep that the engine itself gives up is an answer, too
         report = Report(0, 0, 0, [Finding("storage", "", opened.told(damage))])
@@ -30,13 +39,27 @@ def verify(opened: Door, limit: int) -> None:
                 "live_turns": report.live_turns,
                 "log_entries": report.log_entries,
                 "sessions": report.sessions,
+                "sources": found and {name: getattr(found, name) for name in _COUNTED},
                 "findings": report.findings,
             }
         )
     else:
         _print(Screen(), report, limit)
+        if found is not None:
+            _say_sources(Screen(), found)
     if not report.is_good:
         click.get_current_context().exit(1)
+
+
+def _sources(opened: Door) -> SourceReport:
+    with opened.reading() as ledger, progress("reading sources", is_wanted=not opened.as_json) as advance:
+        return check_sources(ledger, advance)
+
+
+def _say_sources(screen: Screen, found: SourceReport) -> None:
+    counted = f"{found.chain_under_head:,} of {found.chain_entries:,} entries"
+    captures = plural(found.captures, "capture")
+    screen.line(f"{captures} read again: {counted} on their active chains are under the heads of their sessions")
 
 
 def _verified(opened: Door, limit: int) -> Report:

@@ -101,7 +101,10 @@ def verify(database: Database, *, limit: int = 20, progress: Callable[[int], Non
 
 def _check_all(tx: Tx, tally: "_Tally") -> None:
     """Every check, also after one that had to give up."""
-    for check in (_check_log, _check_turns, _check_structure, _check_sessions, _check_evidence, _check_derived):
+    checks = (
+        _check_log, _check_turns, _check_structure, _check_sessions, _check_evidence, _check_chains, _check_derived,
+    )  # fmt: skip
+    for check in checks:
         try:
             for step in check(tx):
                 if tally.take(step):
@@ -384,6 +387,13 @@ def _check_session(tx: Tx, session: SessionRow, logged: "_Logged") -> Iterator[s
         yield f"its task status {session.task_status} was never logged"
     if logged.changed.get(session.label) != session.updated_at:
         yield "updated_at is not the time of its last log entry"
+
+
+def _check_chains(tx: Tx) -> Iterator[Finding | str]:
+    """Whether the entries on each source's active chain are under the head that was imported."""
+    for capture_id, path, entries, under_head in tx.rows("chains_off_the_head"):
+        what = f"{under_head} of the {entries} entries on the active chain of {path} are under its imported head"
+        yield Finding("captures", str(capture_id), what)
 
 
 def _check_evidence(tx: Tx) -> Iterator[Finding | str]:

@@ -347,6 +347,8 @@ CREATE TABLE captures (
     read_bytes INTEGER NOT NULL DEFAULT 0,      -- how far it is in the record
     resume BLOB,                                -- where reading goes on when the source has grown
     awaits TEXT,                                -- JSON array: what it follows and what is not here yet
+    chain_entries INTEGER,                      -- entries from its last one back to the first, by the agent's links
+    chain_under_head INTEGER,                   -- how many of them are under the imported head; null: not known
     UNIQUE (path, generation)
 );
 

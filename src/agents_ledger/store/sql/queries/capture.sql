@@ -128,12 +128,24 @@ SELECT id, awaits FROM captures WHERE awaits IS NOT NULL ORDER BY id;
 
 -- name: put_capture
 INSERT INTO captures (id, path, format, kind, shape, bundle, generation, state, size_bytes, digest, modified_ns,
-    first_seen_at, seen_at, read_bytes, resume, awaits)
+    first_seen_at, seen_at, read_bytes, resume, awaits, chain_entries, chain_under_head)
 VALUES (:id, :path, :format, :kind, :shape, :bundle, :generation, :state, :size_bytes, :digest, :modified_ns,
-    :first_seen_at, :seen_at, :read_bytes, :resume, :awaits)
+    :first_seen_at, :seen_at, :read_bytes, :resume, :awaits, :chain_entries, :chain_under_head)
 ON CONFLICT (id) DO UPDATE SET bundle = excluded.bundle, state = excluded.state, size_bytes = excluded.size_bytes,
     digest = excluded.digest, modified_ns = excluded.modified_ns, seen_at = excluded.seen_at,
-    read_bytes = excluded.read_bytes, resume = excluded.resume, awaits = excluded.awaits;
+    read_bytes = excluded.read_bytes, resume = excluded.resume, awaits = excluded.awaits,
+    chain_entries = excluded.chain_entries, chain_under_head = excluded.chain_under_head;
+
+-- name: put_chain
+UPDATE captures SET chain_entries = :chain_entries, chain_under_head = :chain_under_head WHERE id = :id;
+
+-- name: chains
+-- The counts of the active chains of all captures.
+SELECT id, path, chain_entries, chain_under_head FROM captures ORDER BY id;
+
+-- name: chains_off_the_head
+-- The captures whose active chain is not wholly under the head that was imported.
+SELECT id, path, chain_entries, chain_under_head FROM captures WHERE chain_under_head < chain_entries ORDER BY id;
 
 -- name: grow_capture
 -- As much of a source as is kept by now.

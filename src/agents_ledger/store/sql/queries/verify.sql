@@ -40,6 +40,10 @@ WHERE l.seq IS NULL ORDER BY h.id LIMIT 1;
 -- name: all_sessions
 SELECT * FROM sessions ORDER BY label;
 
+-- name: heads_ever
+-- The turns that a session has ever pointed at.
+SELECT DISTINCT thread_id FROM session_history WHERE session_label = :label;
+
 -- name: last_move
 SELECT id, session_label, thread_id, changed_at, from_thread_id, reason
 FROM session_history

@@ -1,0 +1,232 @@
+"""The active chain of a source: its entries as the agent linked them, and the turns that they were read into.
+
+Most agents name the parent of each entry; in the others an entry follows the one before it. Walking from the last
+entry to the first gives the history that the agent itself would continue: the active chain. Every entry of it must be
+in a turn on the path to the turn that its session points at. `captures` keeps both counts and `ldg verify` compares
+them. Parents are resolved here independently of the assembler, so that a mistake there shows as a difference.
+
+An entry costs 24 bytes of memory, whatever its size. Of a source that grows, the last entries are known from what was
+kept of its chain; when a chain leaves the new part elsewhere, its counts are unknown until the source is read whole.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from msgspec import Struct
+
+from agents_ledger.capture.draft import Draft
+from agents_ledger.model.steps import AFTER_LAST, Answered, Compacted, Moved, Said, Step
+
+_RECENT = 4096  # entries whose ids are looked up at once; older ones are looked for when the source has been read
+_KEPT = 32  # entries of a session that are remembered until the source grows
+_NONE, _UNKNOWN = -1, -2  # instead of a parent's number: it has none; it was not found (yet)
+_ALWAYS = (Said, Answered, Compacted, Moved)  # kinds of steps that are entries even without an id
+
+
+class Counts(Struct, frozen=True):
+    """How many entries the active chain has, and how many of them are in turns on the path to the session's head."""
+
+    entries: int
+    under_head: int
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(self.entries + other.entries, self.under_head + other.under_head)
+
+
+class KnownEntry(Struct, array_like=True):
+    """An entry that was read earlier: its id, its turn, and the counts of the chain up to it."""
+
+    native_id: str
+    turn_id: str
+    counts: Counts
+
+
+class NativeChain:
+    """The entries of one source, numbered in its order."""
+
+    def __init__(self) -> None:
+        self._keys = array("q")  # hashes of ids
+        self._parents = array("q")
+        self._turns = array("q")  # positions in `_placed`
+        self._placed: list[Draft | str] = [""]
+        self._numbers: dict[int, int] = {}  # of recent entries, by key
+        self._older: dict[int, int] = {}
+        self._missing: dict[int, int] = {}  # entries whose parents were not found, with the keys of these
+        self._children: dict[int, list[int]] = {}  # from the first entry on that was written before its parent
+        self._last: dict[str, int] = {}  # the last entry of each session
+        self._recent: dict[str, deque[tuple[str, int]]] = {}
+        self._questions: set[int] = set()
+        self._known: dict[int, KnownEntry] = {}  # entries that were read earlier
+        self._is_resumed = False
+        self._chains: dict[str, list[int] | None] = {}
+        self._paths: dict[str, set[str]] = {}
+
+    def add(self, step: Step, key: int | None, parent: int | None) -> int:
+        """Number the next entry of the source; the keys stand for its id and its parent's. -1: it is no entry."""
+        if key is None and not isinstance(step, _ALWAYS):
+            return -1
+        session, number = step.session, len(self._keys)
+        if parent is not None:
+            found = self._numbers.get(parent, self._older.get(parent, _UNKNOWN))
+            if found == _UNKNOWN:
+                self._missing[number] = parent
+        elif step.parent == AFTER_LAST:
+            found = self._last.get(session, _NONE)
+        else:
+            found = _NONE
+        if key is not None:
+            self._remember(step, key, number)
+        if isinstance(step, Said):
+            if step.starts_turn:
+                self._questions.add(number)
+        elif isinstance(step, Moved) and step.to is None:
+            found = self._back(found, step.turns or 0)
+        self._append(key or 0, found)
+        self._last[session] = number
+        return number
+
+    def place(self, number: int, turn: Draft | str) -> None:
+        """Note the turn that an entry was read into."""
+        if number >= 0:
+            if self._placed[-1] != turn:
+                self._placed.append(turn)
+            self._turns[number] = len(self._placed) - 1
+
+    def forget(self, opened: set[int]) -> None:
+        """Remember closed turns by their ids only; `opened` has the Python ids of the others."""
+        for at, turn in enumerate(self._placed):
+            if isinstance(turn, Draft) and id(turn) not in opened:
+                self._placed[at] = turn.id
+
+    def turns(self, session: str) -> set[str]:
+        """The turns that the entries of a session's chain were read into."""
+        return {_id(self._placed[at]) for at in {self._turns[number] for number in self._chain(session) or ()}}
+
+    def count(self, session: str, path: set[str]) -> Counts | None:
+        """Count the entries of a session's chain, and those in turns on a path; None if the chain is not known."""
+        self._paths[session] = path
+        chain = self._chain(session)
+        if chain is None:
+            return None
+        last = deque(self._counted(chain, path), maxlen=1)
+        return Counts(*last[0][1:]) if last else Counts(0, 0)
+
+    def state(self, session: str) -> list[KnownEntry]:
+        """The last entries of a session's chain, to resume from; nothing if the chain is not known."""
+        chain, path = self._chain(session), self._paths.get(session)
+        if not chain or path is None:
+            return []
+        names = {number: name for name, number in self._recent.get(session, ())}
+        names.setdefault(chain[0], "")
+        return [
+            KnownEntry(names[number], _id(self._placed[self._turns[number]]), Counts(entries, under))
+            for number, entries, under in self._counted(chain, path)
+            if number in names
+        ]
+
+    def resume(self, session: str, known: list[KnownEntry], keys: list[int]) -> None:
+        """Continue a session's chain behind the entries that were read earlier, whose ids have these keys."""
+        self._is_resumed = True
+        for entry, key in zip(known, keys, strict=True):
+            number = len(self._keys)
+            self._known[number] = entry
+            self._append(key, _NONE)
+            self.place(number, entry.turn_id)
+            if entry.native_id:
+                self._numbers[key] = number
+            self._last[session] = number
+        if not known:  # its chain was not known: nor is one that follows it
+            self._last[session] = len(self._keys)
+            self._append(0, _UNKNOWN)
+
+    # how
+
+    def _append(self, key: int, parent: int) -> None:
+        self._keys.append(key)
+        self._parents.append(parent)
+        self._turns.append(0)
+
+    def _remember(self, step: Step, key: int, number: int) -> None:
+        self._numbers[key] = number
+        if len(self._numbers) >= _RECENT:
+            self._older, self._numbers = self._numbers, {}
+        recent = self._recent.get(step.session)
+        if recent is None:
+            recent = self._recent[step.session] = deque(maxlen=_KEPT)
+        recent.append((step.native_id or "", number))
+
+    def _back(self, number: int, turns: int) -> int:
+        """The entry in front of the question so many questions earlier."""
+        for _ in range(turns):
+            while number >= 0 and number not in self._questions and number not in self._known:
+                number = self._parents[number]
+            if number in self._known:
+                return _UNKNOWN
+            if number < 0:
+                break
+            number = self._parents[number]
+        return number
+
+    def _counted(self, chain: list[int], path: set[str]) -> Iterator[tuple[int, int, int]]:
+        """The entries of a chain from its beginning on, each with the counts up to it."""
+        is_under = [_id(turn) in path for turn in self._placed]
+        entries = under = 0
+        for number in reversed(chain):
+            known = self._known.get(number)
+            if known is None:
+                entries += 1
+                under += is_under[self._turns[number]]
+            else:
+                entries = known.counts.entries
+                under = known.counts.under_head if is_under[self._turns[number]] else 0
+            yield number, entries, under
+
+    def _chain(self, session: str) -> list[int] | None:
+        """The active chain of a session, the last entry first; None if a part of it is not known."""
+        if session not in self._chains:
+            self._find_missing()
+            self._chains[session] = self._walk(session)
+        return self._chains[session]
+
+    def _walk(self, session: str) -> list[int] | None:
+        chain: list[int] = []
+        seen = bytearray(len(self._keys))
+        number = self._leaf(self._last.get(session, _NONE))
+        while number >= 0 and not seen[number]:
+            seen[number] = 1
+            chain.append(number)
+            if number in self._known:
+                return chain
+            number = self._parents[number]
+        # a parent that is not in the new part of a source may be in the part that was read earlier
+        return None if number == _UNKNOWN and self._is_resumed else chain
+
+    def _leaf(self, last: int) -> int:
+        """The entry that ends a chain: the last one, or what follows that although it was written before it."""
+        leaf, queue = last, [last]
+        while queue:
+            leaf = heappop(queue)
+            for child in self._children.get(leaf, ()):
+                if child < last:
+                    heappush(queue, child)
+        return leaf
+
+    def _find_missing(self) -> None:
+        """Find the parents that stand after their children, or long before."""
+        wanted = set(self._missing.values())
+        found: dict[int, int] = {}
+        for number, key in enumerate(self._keys if wanted else ()):
+            if key in wanted:
+                found.setdefault(key, number)
+        for number, key in self._missing.items():
+            self._parents[number] = found.get(key, _UNKNOWN)
+        early = [number for number in self._missing if self._parents[number] > number]
+        for number in range(min(early), len(self._parents)) if early else ():
+            self._children.setdefault(self._parents[number], []).append(number)
+        self._missing = {}
+
+
+def _id(turn: Draft | str) -> str:
+    return turn.id if isinstance(turn, Draft) else turn
