@@ -245,11 +245,11 @@ class Assembler:
                     lane.open.ended_at = ended_at  # it is no part of this turn
                     lane.shown = len(lane.ahead)
                 self._ledger.store(lane.open, is_final=False)
+                self.chain.settle(lane.open)
 
     def forget(self) -> None:
         """Everything closed is in the ledger now: only what is open has to be remembered."""
         opened = {id(lane.open) for lane in self.lanes.values()}
-        self.chain.forget(opened)
         self._where = {key: spot for key, spot in self._where.items() if spot is ROOT or id(spot.turn) in opened}
         for lane in self.lanes.values():
             # by their ids from now on: a turn that holds the one before it would hold all of a long conversation
@@ -533,6 +533,7 @@ class Assembler:
         if lane.open is not None:
             self._open.pop(lane.open.id, None)
             self._ledger.store(lane.open, is_final=not lane.awaits and not lane.is_provisional)
+            self.chain.settle(lane.open)
             lane.open = None
 
     def _lane(self, session: str) -> Lane:

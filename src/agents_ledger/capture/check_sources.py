@@ -37,16 +37,17 @@ def check_sources(ledger: Ledger, progress: Callable[[int, int], None] | None = 
         captures = read_again(ledger, again, progress)
         with ledger.database.read() as here, again.database.read() as there:
             rows = there.rows("chains")
-            findings = [*_chains(here, rows), *_heads(here, there)]
+            off_head = {row[0] for row in there.rows("chains_off_the_head")}
+            findings = [*_chains(here, rows, off_head), *_heads(here, there)]
     known = [row for row in rows if row[2] is not None]
     return SourceReport(len(captures), sum(row[2] for row in known), sum(row[3] for row in known), findings)
 
 
-def _chains(here: Tx, rows: Sequence[Row]) -> Iterator[Finding]:
+def _chains(here: Tx, rows: Sequence[Row], off_head: set[int]) -> Iterator[Finding]:
     """Captures whose chain is not under their head, or has other counts than when it was captured."""
     kept = {row[0]: row[2:] for row in here.rows("chains")}
     for capture_id, path, entries, under_head in rows:
-        if entries != under_head:
+        if capture_id in off_head:
             what = f"read again, {under_head} of {entries} entries on the active chain of {path} are under its head"
             yield Finding("captures", str(capture_id), what)
         elif entries is not None and kept.get(capture_id) not in (None, (None, None), (entries, under_head)):

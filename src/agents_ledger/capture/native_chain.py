@@ -5,7 +5,7 @@ entry to the first gives the history that the agent itself would continue: the a
 in a turn on the path to the turn that its session points at. `captures` keeps both counts and `ldg verify` compares
 them. Parents are resolved here independently of the assembler, so that a mistake there shows as a difference.
 
-An entry costs 24 bytes of memory, whatever its size. Of a source that grows, the last entries are known from what was
+An entry costs 32 bytes of memory, whatever its size. Of a source that grows, the last entries are known from what was
 kept of its chain; when a chain leaves the new part elsewhere, its counts are unknown until the source is read whole.
 """
 
@@ -50,7 +50,11 @@ class NativeChain:
         self._keys = array("q")  # hashes of ids
         self._parents = array("q")
         self._turns = array("q")  # positions in `_placed`
-        self._placed: list[Draft | str] = [""]
+        self._sessions = array("q")  # numbers of sessions
+        self._session_numbers: dict[str, int] = {}
+        self._placed = [""]  # ids of turns
+        self._unsettled: dict[int, list[int]] = {}  # positions in `_placed`, by the Python ids of turns being read
+        self._token: int | str | None = None  # what was placed last
         self._numbers: dict[int, int] = {}  # of recent entries, by key
         self._older: dict[int, int] = {}
         self._missing: dict[int, int] = {}  # entries whose parents were not found, with the keys of these
@@ -60,6 +64,7 @@ class NativeChain:
         self._questions: set[int] = set()
         self._known: dict[int, KnownEntry] = {}  # entries that were read earlier
         self._is_resumed = False
+        self.has_contradictions = False  # the same id twice with different parents, or entries in a circle
         self._chains: dict[str, list[int] | None] = {}
         self._paths: dict[str, set[str]] = {}
 
@@ -77,32 +82,43 @@ class NativeChain:
         else:
             found = _NONE
         if key is not None:
+            self._compare(key, parent, found)
             self._remember(step, key, number)
         if isinstance(step, Said):
             if step.starts_turn:
                 self._questions.add(number)
         elif isinstance(step, Moved) and step.to is None:
             found = self._back(found, step.turns or 0)
-        self._append(key or 0, found)
+        self._append(session, key or 0, found)
         self._last[session] = number
         return number
 
     def place(self, number: int, turn: Draft | str) -> None:
         """Note the turn that an entry was read into."""
-        if number >= 0:
-            if self._placed[-1] != turn:
-                self._placed.append(turn)
-            self._turns[number] = len(self._placed) - 1
+        if number < 0:
+            return
+        token = id(turn) if isinstance(turn, Draft) else turn
+        if token != self._token:
+            self._token = token
+            self._placed.append(turn.id if isinstance(turn, Draft) else turn)
+            if isinstance(turn, Draft):
+                self._unsettled.setdefault(id(turn), []).append(len(self._placed) - 1)
+        self._turns[number] = len(self._placed) - 1
 
-    def forget(self, opened: set[int]) -> None:
-        """Remember closed turns by their ids only; `opened` has the Python ids of the others."""
-        for at, turn in enumerate(self._placed):
-            if isinstance(turn, Draft) and id(turn) not in opened:
-                self._placed[at] = turn.id
+    def settle(self, draft: Draft) -> None:
+        """Note the id under which a turn was stored: it may be another one than while the turn was read."""
+        for at in self._unsettled.pop(id(draft), ()):
+            self._placed[at] = draft.id
+        self._token = None
 
     def turns(self, session: str) -> set[str]:
         """The turns that the entries of a session's chain were read into."""
-        return {_id(self._placed[at]) for at in {self._turns[number] for number in self._chain(session) or ()}}
+        return {self._placed[at] for at in {self._turns[number] for number in self._chain(session) or ()}}
+
+    def known(self, session: str) -> KnownEntry | None:
+        """The entry read earlier with which the new part of a session's chain begins."""
+        chain = self._chain(session)
+        return self._known.get(chain[-1]) if chain else None
 
     def count(self, session: str, path: set[str]) -> Counts | None:
         """Count the entries of a session's chain, and those in turns on a path; None if the chain is not known."""
@@ -121,7 +137,7 @@ class NativeChain:
         names = {number: name for name, number in self._recent.get(session, ())}
         names.setdefault(chain[0], "")
         return [
-            KnownEntry(names[number], _id(self._placed[self._turns[number]]), Counts(entries, under))
+            KnownEntry(names[number], self._placed[self._turns[number]], Counts(entries, under))
             for number, entries, under in self._counted(chain, path)
             if number in names
         ]
@@ -132,21 +148,29 @@ class NativeChain:
         for entry, key in zip(known, keys, strict=True):
             number = len(self._keys)
             self._known[number] = entry
-            self._append(key, _NONE)
+            self._append(session, key, _NONE)
             self.place(number, entry.turn_id)
             if entry.native_id:
                 self._numbers[key] = number
             self._last[session] = number
         if not known:  # its chain was not known: nor is one that follows it
             self._last[session] = len(self._keys)
-            self._append(0, _UNKNOWN)
+            self._append(session, 0, _UNKNOWN)
 
     # how
 
-    def _append(self, key: int, parent: int) -> None:
+    def _append(self, session: str, key: int, parent: int) -> None:
+        self._sessions.append(self._session_numbers.setdefault(session, len(self._session_numbers)))
         self._keys.append(key)
         self._parents.append(parent)
         self._turns.append(0)
+
+    def _compare(self, key: int, parent: int | None, found: int) -> None:
+        """Note whether an entry that the source has twice has two parents."""
+        other = self._numbers.get(key, self._older.get(key))
+        if other is not None and other not in self._known:
+            is_other = self._parents[other] != found or self._missing.get(other, parent) != parent
+            self.has_contradictions |= is_other
 
     def _remember(self, step: Step, key: int, number: int) -> None:
         self._numbers[key] = number
@@ -171,7 +195,7 @@ class NativeChain:
 
     def _counted(self, chain: list[int], path: set[str]) -> Iterator[tuple[int, int, int]]:
         """The entries of a chain from its beginning on, each with the counts up to it."""
-        is_under = [_id(turn) in path for turn in self._placed]
+        is_under = [turn in path for turn in self._placed]
         entries = under = 0
         for number in reversed(chain):
             known = self._known.get(number)
@@ -200,6 +224,7 @@ class NativeChain:
             if number in self._known:
                 return chain
             number = self._parents[number]
+        self.has_contradictions |= number >= 0
         # a parent that is not in the new part of a source may be in the part that was read earlier
         return None if number == _UNKNOWN and self._is_resumed else chain
 
@@ -209,7 +234,7 @@ class NativeChain:
         while queue:
             leaf = heappop(queue)
             for child in self._children.get(leaf, ()):
-                if child < last:
+                if child < last and self._sessions[child] == self._sessions[last]:
                     heappush(queue, child)
         return leaf
 
@@ -226,7 +251,3 @@ class NativeChain:
         for number in range(min(early), len(self._parents)) if early else ():
             self._children.setdefault(self._parents[number], []).append(number)
         self._missing = {}
-
-
-def _id(turn: Draft | str) -> str:
-    return turn.id if isinstance(turn, Draft) else turn

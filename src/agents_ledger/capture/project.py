@@ -76,7 +76,8 @@ class Projection:
         for lane in self.assembler.lanes.values():
             known = self._details.get(lane.session)
             self._ensure(lane.session, (known and (known.started_at or known.last_at)) or lane.last_at)
-            spot, head = lane.at, None
+            spot = lane.at
+            head = id_of(spot) or None
             if spot is not ROOT and lane.count + len(self._seen):
                 is_shown = lane.shown and spot.turn is lane.open
                 head = id_of(spot) if is_shown or self._is_of_another(lane, spot) else self._whole(spot)
@@ -246,7 +247,12 @@ class Projection:
 
     def _count_chain(self, session: str, head: str | None) -> None:
         """Count the entries of a session's active chain, and those in turns on the path to its head."""
-        path, left = {""}, self.assembler.chain.turns(session)
+        chain = self.assembler.chain
+        path, left, known = {""}, chain.turns(session), chain.known(session)
+        if known is not None and known.native_id:  # its turn may have been stored under another id since
+            key = step_key(self.origin_of(session), session, known.native_id)
+            now = {row[0] for row in self.writer.steps(key)}
+            left |= now
         turn, seen = head, set[str]()
         while turn is not None and left - path and turn not in seen:
             seen.add(turn)
@@ -255,9 +261,24 @@ class Projection:
                 path.add(covered)
                 covered = self._cut_from.get(covered)
             turn = self.writer.parent(turn)
-        counts = self.assembler.chain.count(session, path)
+        if known is not None and known.native_id and now & path:
+            path.add(known.turn_id)
+        counts = chain.count(session, path)
+        if counts is not None and counts.under_head < counts.entries and self._is_contradicted(session, path):
+            self.problem(Problem("split-chain", f"{counts.under_head} of {counts.entries} entries"), "")
         if self.chain is not None:
             self.chain = None if counts is None else self.chain + counts
+
+    def _is_contradicted(self, session: str, path: set[str]) -> bool:
+        """Whether no tree can have all entries: ids name several, here or in another source, or some are damaged."""
+        chain = self.assembler.chain
+        if chain.has_contradictions or self.assembler.lanes[session].is_damaged:
+            return True
+        if any(capture.id not in self.owners() for capture in self.writer.captures_of(self.label(session))):
+            return True
+        turns = (chain.turns(session) | path) - {""}
+        sources = {place[0] for turn in turns for place in places(self.writer.record(turn).turn.evidence)[:1]}
+        return not sources <= self.owners()
 
     def _await_relative(self, session: str) -> None:
         """A fork is final only when what it continues is here: its copies may have lost something."""

@@ -27,6 +27,7 @@ ProblemCode = Literal[
     "bad-field",  # a known entry with a field of a wrong type or value
     "missing-parent",  # a step that follows one which is nowhere
     "circular-parent",  # steps that follow each other in a circle
+    "split-chain",  # ids that name two entries, or damage: not all of the active chain can be under the head
     "missing-base",  # a fork by reference whose origin is not here
     "missing-result",  # a tool's result without its call
     "missing-header",  # a transcript without its first line

@@ -145,7 +145,9 @@ SELECT id, path, chain_entries, chain_under_head FROM captures ORDER BY id;
 
 -- name: chains_off_the_head
 -- The captures whose active chain is not wholly under the head that was imported.
-SELECT id, path, chain_entries, chain_under_head FROM captures WHERE chain_under_head < chain_entries ORDER BY id;
+SELECT c.id, c.path, c.chain_entries, c.chain_under_head FROM captures c WHERE c.chain_under_head < c.chain_entries
+    AND NOT EXISTS (SELECT 1 FROM problems p WHERE p.path = c.path AND p.code = 'split-chain')
+ORDER BY c.id;
 
 -- name: grow_capture
 -- As much of a source as is kept by now.
