@@ -309,14 +309,26 @@ class Assembler:
 
     def _say(self, lane: Lane, draft: Draft, step: Said, at: int, place: str) -> None:
         draft.say(step, at, place)
-        index = draft.index_of(step)
-        self._stand(lane, step.native_id, Spot(draft, index + 1), draft)
+        self._stand(lane, step.native_id, self._behind(lane, step, draft, draft.index_of(step)), draft)
+
+    def _behind(self, lane: Lane, step: Step, draft: Draft, index: int) -> Spot:
+        """The spot behind a step that went into a message of the open turn.
+
+        It is behind everything that the step follows: a part or a result that completes an earlier message does not
+        lead the session back to it.
+        """
+        position = index + 1
+        if position < len(draft.messages):
+            followed = lane.at if step.parent == AFTER_LAST else self._look(lane, step.parent) if step.parent else None
+            if followed is not None and followed.turn is draft:
+                position = min(max(position, followed.position), len(draft.messages))
+        return Spot(draft, position)
 
     def _answered(self, lane: Lane, step: Answered, at: int, place: str) -> None:
         draft = lane.open
         if draft is not None and draft.answer(step, at, place):
-            message = draft.call_message(step.call)
-            self._stand(lane, step.native_id, Spot(draft, (message or 0) + 1), draft)
+            spot = self._behind(lane, step, draft, draft.call_message(step.call) or 0)
+            self._stand(lane, step.native_id, spot, draft)
             return
         if self._is_known(lane, step):
             return

@@ -80,11 +80,11 @@ class Projection:
                 self._end(lane.session, head, lane.last_at)
                 if head in self._settling.variants:
                     self.beside.add(self._settling.variants[head])
+        seen = frozenset(self._seen | self._settling.variants.keys())
         if self._is_again:
-            self.writer.add(Retract(self.capture.id, self.owners(), frozenset(self._seen)))
+            self.writer.add(Retract(self.capture.id, self.owners(), seen))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
             labels = frozenset(map(self.label, self.assembler.lanes))
-            seen = frozenset(self._seen | self._settling.variants.keys())
             self.writer.add(LookBack(labels, self.owners(), seen, self.writer.in_doubt))
         for session, details in self._details.items():
             details.session_label = self.label(session)
