@@ -154,6 +154,17 @@ BETWEEN = {
             _claude(7, 6, "assistant", [{"type": "text", "text": "done"}], "msg_2"),
         ),
     ),
+    "claude-code: a hook's message beside a call": (
+        "projects/p/00000000-0000-4000-8000-000000000000.jsonl",
+        ["toolu_1"],
+        lines(
+            _claude(1, None, "user", "question"),
+            _claude(2, 1, "assistant", _use("toolu_1")),
+            _claude(3, 2, "user", "a hook's words", isMeta=True),
+            _claude(4, 2, "user", _result("toolu_1")),
+            _claude(5, 4, "assistant", [{"type": "text", "text": "done"}], "msg_2"),
+        ),
+    ),
     "pi: an extension's message between results": (
         ".pi/agent/sessions/--p--/2026-11-15T10-00-00-000Z_s1.jsonl",
         ["t1", "t2"],
