@@ -316,23 +316,39 @@ class Assembler:
             lane.ahead.append((step, at, place))
             self._stand(lane, step.native_id, spot, None, is_ahead=True)
             return
+        lacks_question = step.role in ("assistant", "tool") and step.parent == AFTER_LAST and self._is_first(lane)
         if draft is None or step.starts_turn or not _goes_on(draft, step, spot):
             draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
             draft.native_id = step.native_id
         else:
             self._pour(lane, draft)
         self._say(lane, draft, step, at, place)
+        if lacks_question and step.native_id is not None:
+            lane.awaits[step.native_id] = None  # whoever else tells of it knows what it belongs to
 
     def _say(self, lane: Lane, draft: Draft, step: Said, at: int, place: str) -> None:
         draft.say(step, at, place)
-        index = draft.index_of(step)
-        self._stand(lane, step.native_id, Spot(draft, index + 1), draft)
+        self._stand(lane, step.native_id, self._behind(lane, step, draft, draft.index_of(step)), draft)
+
+    def _behind(self, lane: Lane, step: Step, draft: Draft, index: int) -> Spot:
+        """The spot behind a step that went into a message of the open turn.
+
+        It is behind everything that the step follows, and behind context that was added beside it: a part or a result
+        that completes an earlier message does not lead the session back to that message.
+        """
+        position = index + 1
+        if position < len(draft.messages):
+            before = self._before(lane, step)
+            if before is not None and before.turn is draft:
+                position = min(max(position, before.position), len(draft.messages))
+            position = draft.behind_context(position)
+        return Spot(draft, position)
 
     def _answered(self, lane: Lane, step: Answered, at: int, place: str) -> None:
         draft = lane.open
         if draft is not None and draft.answer(step, at, place):
-            message, before = draft.call_message(step.call), lane.at
-            self._stand(lane, step.native_id, Spot(draft, (message or 0) + 1), draft)
+            spot, before = self._behind(lane, step, draft, draft.call_message(step.call) or 0), lane.at
+            self._stand(lane, step.native_id, spot, draft)
             if before.turn is draft and before.position > lane.at.position:
                 lane.at = before  # the result of a parallel call is no branch: it does not lead the session back
             return
@@ -427,7 +443,7 @@ class Assembler:
     def _spot(self, lane: Lane, step: Step) -> Spot:
         """What a step follows."""
         if step.parent == AFTER_LAST:
-            return lane.at
+            return self._known_parent(lane, step) if self._is_first(lane) else lane.at
         if step.parent is None:
             return ROOT
         found = self._look(lane, step.parent)
@@ -440,6 +456,28 @@ class Assembler:
             lane.awaits[step.parent] = None
             self._ledger.problem(Problem("missing-parent", step.parent[:80]), "")
         return ROOT
+
+    def _before(self, lane: Lane, step: Step) -> Spot | None:
+        """What a step follows, if it is known."""
+        if step.parent == AFTER_LAST:
+            return lane.at
+        return None if step.parent is None else self._look(lane, step.parent)
+
+    def _is_first(self, lane: Lane) -> bool:
+        """Whether nothing was read of a session whose source may have lost its first records."""
+        return lane.at is ROOT and not lane.count and self._ledger.may_lack_beginning
+
+    def _known_parent(self, lane: Lane, step: Step) -> Spot:
+        """What the first step of a source follows, if it is known: the source has lost its beginning, then."""
+        identity = step.identity if isinstance(step, Said | Compacted) else None
+        name = identity or step.native_id
+        if name is None:
+            return ROOT
+        if isinstance(step, Compacted) or (isinstance(step, Said) and step.starts_turn):
+            turn_id = self._ledger.begun_with(lane.session, name)
+            return ROOT if turn_id is None else self._ledger.above(turn_id)
+        found = self._ledger.find(lane.session, name) if isinstance(step, Noted) else None
+        return ROOT if found is None else found
 
     def _look(self, lane: Lane, native_id: str) -> Spot | None:
         kept = lane.kept.get(native_id)
@@ -473,10 +511,8 @@ class Assembler:
         return True
 
     def _follows_open(self, lane: Lane, step: Step) -> bool:
-        if step.parent == AFTER_LAST:
-            return lane.at.turn is lane.open
-        spot = None if step.parent is None else self._look(lane, step.parent)
-        return spot is not None and spot.turn is lane.open
+        before = self._before(lane, step)
+        return before is not None and before.turn is lane.open
 
     def _stand(
         self, lane: Lane, native_id: str | None, spot: Spot, draft: Draft | None, *, is_ahead: bool = False

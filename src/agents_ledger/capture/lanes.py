@@ -61,11 +61,18 @@ class Lane:
 class Ledgerish(Protocol):
     """What turns are put into, and asked about what is there already."""
 
+    @property
+    def may_lack_beginning(self) -> bool:
+        """Whether the source may have lost its first records."""
+
     def find(self, session: str, native_id: str) -> Spot | None:
         """Where a step is, if it is in the ledger."""
 
     def begun_with(self, session: str, identity: str) -> str | None:
         """The turn that began with a step, if it is in the ledger."""
+
+    def above(self, turn_id: str) -> Spot:
+        """What a turn of the ledger follows, as other sources tell."""
 
     def is_unread(self, session: str, turn_id: str) -> bool:
         """Whether a turn of a session is in the ledger and this source has not told it (yet)."""

@@ -36,6 +36,11 @@ def is_loose_result(role: str, metadata: Any) -> bool:
     return isinstance(known, dict) and "call" in known and "status" in known
 
 
+def is_context(part: Part) -> bool:
+    """Whether a message was put before the model by the program, and is nobody's own words."""
+    return part.source == "context" or part.role == "system"
+
+
 def part_of(step: Said, at: int, place: str) -> Part:
     """A message that begins."""
     return Part(

@@ -55,6 +55,7 @@ class Projection:
         self.problems: list[tuple[Problem, int]] = []
         self.file_time_ms = max(capture.modified_ns, 0) // 1_000_000  # for what has no time of its own
         self.written: WrittenRow | None = None  # what of it was written from here, as a fork
+        self.may_lack_beginning = capture.shape == "lines"  # anything else is replaced as a whole
         self._read = read
         self._is_again = is_again  # its turns are in the ledger, open, and read once more
         self.read_with: set[int] = set()  # the other files of a bundle
@@ -85,11 +86,11 @@ class Projection:
                 if head in self._settling.variants:
                     self.beside.add(self._settling.variants[head])
             self._count_chain(lane.session, head)
+        seen = frozenset(self._seen | self._settling.variants.keys())
         if self._is_again:
-            self.writer.add(Retract(self.capture.id, self.owners(), frozenset(self._seen)))
+            self.writer.add(Retract(self.capture.id, self.owners(), seen))
         if self.capture.shape == "bundle":  # each of its files may come late, or be written anew
             labels = frozenset(map(self.label, self.assembler.lanes))
-            seen = frozenset(self._seen | self._settling.variants.keys())
             self.writer.add(LookBack(labels, self.owners(), seen, self.writer.in_doubt))
         for session, details in self._details.items():
             details.session_label = self.label(session)
@@ -116,6 +117,11 @@ class Projection:
         """The turn that began with a step, if it is in the ledger."""
         found = self.writer.steps(step_key(self.origin_of(session), session, identity))
         return found[0][0] if found else None
+
+    def above(self, turn_id: str) -> Spot:
+        """What a turn of the ledger follows, as other sources tell."""
+        parent_id = self.writer.parent(turn_id)
+        return ROOT if parent_id is None or not self._may_follow(parent_id) else Spot(parent_id, WHOLE)
 
     def is_unread(self, session: str, turn_id: str) -> bool:
         """Whether a turn of a session is in the ledger and this source has not told it (yet)."""

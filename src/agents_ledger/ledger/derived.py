@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from agents_ledger.ledger import evidence, usage
 from agents_ledger.model.rows import Record
+from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
 
 _FACTS = ("counted_through", "searchable_through")  # log entries
@@ -26,6 +27,8 @@ def check(tx: Tx) -> Iterator[Wrong]:
         yield "session_segments", f"{label} {segment}", "names a session or a segment that is not there"
     for (segment,) in tx.rows("wrong_paths", limit=_FIRST):
         yield "segment_paths", str(segment), "is not the way from the root to this segment"
+    for label, turn_id in tx.rows("retracted_heads", retracted=RETRACTED, limit=_FIRST):
+        yield "sessions", label, f"its head {turn_id} was retracted, but its source has other turns: run `ldg rebuild`"
     for (label,) in tx.rows("wrong_ids", limit=_FIRST):
         yield "session_ids", label, "does not follow from the session and its head"
     yield from _check_facts(tx)

@@ -54,6 +54,19 @@ UNION
 SELECT i.session_label FROM session_ids i LEFT JOIN sessions s ON s.label = i.session_label WHERE s.label IS NULL
 ORDER BY 1 LIMIT :limit;
 
+-- name: retracted_heads
+-- Sessions whose head is a retracted turn although they have written a turn that counts: their source tells something,
+-- and nobody sees it. (Whoever moves a session there by hand may leave it there.)
+SELECT s.label, s.thread_id FROM turns h JOIN sessions s ON s.thread_id = h.id
+WHERE h.status = 'failed' AND h.error = :retracted
+    AND (SELECT m.reason FROM session_history m WHERE m.session_label = s.label ORDER BY m.id DESC LIMIT 1)
+        IN ('advance', 'import', 'rewind')
+    AND EXISTS (SELECT 1 FROM session_segments x JOIN turns t ON t.segment_id = x.segment_id
+        WHERE x.session_label = s.label AND t.session_label = s.label
+            AND (t.error IS NULL OR t.error <> :retracted)
+            AND NOT EXISTS (SELECT 1 FROM superseded u WHERE u.turn_id = t.id))
+ORDER BY s.label LIMIT :limit;
+
 -- name: all_facts
 SELECT name, value FROM ledger_facts ORDER BY name;
 
