@@ -309,14 +309,27 @@ class Assembler:
 
     def _say(self, lane: Lane, draft: Draft, step: Said, at: int, place: str) -> None:
         draft.say(step, at, place)
-        index = draft.index_of(step)
-        self._stand(lane, step.native_id, Spot(draft, index + 1), draft)
+        self._stand(lane, step.native_id, self._behind(lane, step, draft, draft.index_of(step)), draft)
+
+    def _behind(self, lane: Lane, step: Step, draft: Draft, index: int) -> Spot:
+        """The spot behind a step that went into a message of the open turn.
+
+        It is behind everything that the step follows, and behind context that was added beside it: a part or a result
+        that completes an earlier message does not lead the session back to that message.
+        """
+        position = index + 1
+        if position < len(draft.messages):
+            before = self._before(lane, step)
+            if before is not None and before.turn is draft:
+                position = min(max(position, before.position), len(draft.messages))
+            position = draft.behind_context(position)
+        return Spot(draft, position)
 
     def _answered(self, lane: Lane, step: Answered, at: int, place: str) -> None:
         draft = lane.open
         if draft is not None and draft.answer(step, at, place):
-            message = draft.call_message(step.call)
-            self._stand(lane, step.native_id, Spot(draft, (message or 0) + 1), draft)
+            spot = self._behind(lane, step, draft, draft.call_message(step.call) or 0)
+            self._stand(lane, step.native_id, spot, draft)
             return
         if self._is_known(lane, step):
             return
@@ -423,6 +436,12 @@ class Assembler:
             self._ledger.problem(Problem("missing-parent", step.parent[:80]), "")
         return ROOT
 
+    def _before(self, lane: Lane, step: Step) -> Spot | None:
+        """What a step follows, if it is known."""
+        if step.parent == AFTER_LAST:
+            return lane.at
+        return None if step.parent is None else self._look(lane, step.parent)
+
     def _look(self, lane: Lane, native_id: str) -> Spot | None:
         kept = lane.kept.get(native_id)
         if kept is not None:
@@ -455,10 +474,8 @@ class Assembler:
         return True
 
     def _follows_open(self, lane: Lane, step: Step) -> bool:
-        if step.parent == AFTER_LAST:
-            return lane.at.turn is lane.open
-        spot = None if step.parent is None else self._look(lane, step.parent)
-        return spot is not None and spot.turn is lane.open
+        before = self._before(lane, step)
+        return before is not None and before.turn is lane.open
 
     def _stand(
         self, lane: Lane, native_id: str | None, spot: Spot, draft: Draft | None, *, is_ahead: bool = False

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.capture.parts import Part, both, is_loose_result, join, part_of
+from agents_ledger.capture.parts import Part, both, is_context, is_loose_result, join, part_of
 from agents_ledger.model import ids
 from agents_ledger.model.entries import (
     OPEN_CALLS,
@@ -200,6 +200,12 @@ class Draft:
     def ends_at(self, position: int) -> bool:
         """Whether no message stands behind a position, but for results whose calls were not read."""
         return all(is_loose_result(part.role, part.metadata) for part in self.messages[position:])
+
+    def behind_context(self, position: int) -> int:
+        """The position behind the context messages that stand at a position."""
+        while position < len(self.messages) and is_context(self.messages[position]):
+            position += 1
+        return position
 
     @property
     def has_answered(self) -> bool:
