@@ -20,6 +20,7 @@ class Transcript(Struct):
 
     data: bytes
     leaf: int
+    start: int = 0
     size: int = 1 << 20
 
     def records(self) -> Iterator[tuple[int, bytes]]:

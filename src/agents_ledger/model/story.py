@@ -120,6 +120,20 @@ class Held(Struct, frozen=True):
     is_unsent: bool = False  # the agent never tells this to its model (an error of the API, a cancelled answer)
 
 
+def held_together(parts: Iterable[Held]) -> Held:
+    """What the values of one record hold. There is one, unless a line end is missing between two of them."""
+    found = list(parts)
+    if len(found) <= 1:
+        return found[0] if found else Held()
+    return Held(
+        thoughts=tuple(thought for each in found for thought in each.thoughts),
+        images=tuple(image for each in found for image in each.images),
+        results={call: content for each in found for call, content in each.results.items()},
+        context=next((each.context for each in found if each.context is not None), None),
+        is_unsent=all(each.is_unsent for each in found),
+    )
+
+
 def nothing_held(_record: bytes) -> Held:
     """Of a format whose records hold nothing else."""
     return Held()
