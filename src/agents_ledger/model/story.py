@@ -71,6 +71,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     model: str | None = None
     provider: str | None = None
     is_kept: bool = False  # stands before the newest compaction, which kept it
+    # an error of the API in the model's place: its own program shows it, and does not tell its model
+    is_unsent: bool = False
 
 
 class Summary(Struct, frozen=True):
@@ -117,7 +119,7 @@ class Held(Struct, frozen=True):
     images: tuple[Image, ...] = ()
     results: dict[str, tuple[Text | Image, ...]] = {}  # by call: its content in order, pictures included
     context: tuple[Told, ...] | None = None  # of a compaction: everything that the model sees from then on
-    is_unsent: bool = False  # the agent never tells this to its model (an error of the API, a cancelled answer)
+    is_unsent: bool = False  # the agent shows this, and does not tell its model: an error of the API
 
 
 def held_together(parts: Iterable[Held]) -> Held:
