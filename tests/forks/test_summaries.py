@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agents_ledger.capture.forking import fork_into
+from agents_ledger.errors import BadInput
 from agents_ledger.model.formats import Machine
 from tests.capture.folders import GOLDEN, assert_sound, copy, opened, rows, sync
 
@@ -36,3 +37,15 @@ def test_a_forked_compaction_has_its_summary(case: str, agent: str, tmp_path: Pa
                 assert summary is not None
                 assert wanted in summary
                 assert rows(again, "SELECT count(*) AS found FROM compactions") == [{"found": 1}]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_turn_that_leaves_nothing_is_not_forked(agent: str, tmp_path: Path) -> None:
+    """A compaction without a summary that kept nothing: the file would have no message in it."""
+    with opened(tmp_path / "ledger.db") as ledger:
+        sync(ledger, copy(GOLDEN / "pi" / "broken-lines" / "source", tmp_path / "source"))
+        (compacted,) = rows(ledger, "SELECT turn_id FROM compactions WHERE summary = ''")
+        with pytest.raises(BadInput, match="leaves nothing to continue from"):
+            fork_into(ledger, Machine(str(tmp_path / "home"), {}, "linux"), str(compacted["turn_id"]), agent)
+        assert not rows(ledger, "SELECT * FROM written_sessions")
+    assert not list(tmp_path.glob("home/**/*.json*"))
