@@ -153,7 +153,21 @@ def ccusage_totals(
     return totals
 
 
+def ccusage_cost(agent: str, source: Path) -> float:
+    """What the session files of an agent below a folder cost in dollars, as ccusage counts it."""
+    _require("ccusage")
+    return sum(float(day["costUSD"] if agent == "codex" else day["totalCost"]) for day in _days(agent, source))
+
+
 def _ccusage(agent: str, source: Path) -> list[tuple[str, Tokens]]:
+    days = _days(agent, source)
+    counted = [(day["modelName"], day) for one in days for day in one.get("modelBreakdowns", ())]
+    counted += [pair for one in days for pair in one.get("models", {}).items()]
+    return [(name.removeprefix("[pi] "), _tokens(one)) for name, one in counted]
+
+
+def _days(agent: str, source: Path) -> list[Json]:
+    """What was used on each day."""
     inside = {"claude": "projects/-copies", "codex": "sessions", "pi": "sessions"}[agent]
     with TemporaryDirectory() as folder:
         for path in source.rglob("*.jsonl"):
@@ -162,11 +176,8 @@ def _ccusage(agent: str, source: Path) -> list[tuple[str, Tokens]]:
             shutil.copyfile(path, copy)
         where = {"CLAUDE_CONFIG_DIR": folder, "CODEX_HOME": folder, "PI_AGENT_DIR": str(Path(folder, inside))}
         command = [str(NODE), str(JUDGES["ccusage"].file), agent, "daily", "--json", "--offline"]
-        said = _json(command, {**_home(folder), **where}, None)
-    days = said["daily"]
-    counted = [(day["modelName"], day) for one in days for day in one.get("modelBreakdowns", ())]
-    counted += [pair for one in days for pair in one.get("models", {}).items()]
-    return [(name.removeprefix("[pi] "), _tokens(one)) for name, one in counted]
+        days: list[Json] = _json(command, {**_home(folder), **where}, None)["daily"]
+    return days
 
 
 def _tokens(counts: Json) -> Tokens:

@@ -21,6 +21,7 @@ from agents_ledger.model.entries import File, ModelCall
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.prices import SIZES, SLOT_MS
 from agents_ledger.store.statements import statements
+from tests.capture.folders import GOLDEN, copy, rows, sync
 
 NOON = 1_763_208_000_000  # 2025-11-15T12:00Z
 HOUR = 3_600_000
@@ -209,6 +210,29 @@ def test_the_sizes_at_which_prices_change_are_those_that_are_counted_by() -> Non
     assert known == set(SIZES)
     sql = statements("sqlite")["count_usages"].sql
     assert all(f"prompt > {size} THEN {size}" in sql for size in SIZES)
+
+
+def test_fast_variants_are_counted_and_priced_apart(ledger: Ledger, tmp_path: Path) -> None:
+    folders = [copy(GOLDEN / agent / "fast-mode" / "source", tmp_path / agent) for agent in ("claude-code", "codex")]
+    sync(ledger, *folders)
+    say(ledger, "a", called(NOON, model="claude-sonnet-4-5-fast"))  # nobody sells it
+    report = stats.tokens(ledger.database, by=("model",))
+    lines = {line.key[0]: line.sums for line in report.lines}
+    calls = {model: (sums.calls, sums.cost_usd) for model, sums in lines.items()}
+    opus = (1000 * 5 + 400 * 25 + 5000 * 0.5 + 200 * 6.25) / 1_000_000
+    assert calls == {
+        "claude-opus-4-6": (2, pytest.approx(2 * opus)),
+        "claude-opus-4-6-fast": (1, pytest.approx(6 * opus)),
+        "claude-opus-4-8-fast": (1, pytest.approx(2 * opus)),
+        "gpt-5.4": (3, pytest.approx((610 * 2.5 + 100 * 15 + 2400 * 0.25) / 1_000_000)),
+        "gpt-5.4-fast": (2, pytest.approx((405 * 5 + 65 * 30 + 1600 * 0.5) / 1_000_000)),
+        "claude-sonnet-4-5-fast": (1, None),
+    }
+    assert report.unpriced == {"claude-sonnet-4-5-fast": 11}
+    models = {row["model"] for row in rows(ledger, "SELECT model FROM turns WHERE model IS NOT NULL")}
+    assert not any(str(model).endswith("-fast") for model in models), "a fork resumes with the model's own name"
+    limits = {line.model: line.limit_tokens for line in stats.contexts(ledger.database)}
+    assert (limits["claude-opus-4-6-fast"], limits["claude-sonnet-4-5-fast"]) == (1_000_000, 200_000)
 
 
 def test_contexts_against_what_the_models_take(ledger: Ledger) -> None:

@@ -20,6 +20,7 @@ class Transcript(Struct):
 
     data: bytes
     leaf: int
+    start: int = 0
     size: int = 1 << 20
 
     def records(self) -> Iterator[tuple[int, bytes]]:
@@ -159,3 +160,13 @@ def test_a_leaf_without_an_id_is_told_from_the_ledger() -> None:
 def test_chains_that_bite_their_own_tail_end() -> None:
     assert names(transcript([line("a", "b"), line("b", "a")])) == ["a", "b"]
     assert names(transcript([line("a", "a")])) == ["a"]
+
+
+@pytest.mark.parametrize("glue", ["", " "])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_a_line_with_two_values_is_not_copied(glue: str, size: int) -> None:
+    """Claude Code reads neither of them."""
+    first, *rest = (json.dumps(line(name, parent)) for name, parent in (("a", None), ("b", "a"), ("c", "b")))
+    assert copied(transcript([first, glue.join(rest), json.dumps(line("d", "c"))], size)) is None
+    beside = glue.join(json.dumps(line(name, "a")) for name in ("x", "y"))
+    assert names(transcript([first, beside, json.dumps(line("d", "a"))], size)) == ["a", "d"]

@@ -231,3 +231,23 @@ def test_no_line_makes_a_reader_fail(lines: list[bytes]) -> None:
         for event in reader.read(line, ""):
             assert not isinstance(event, Step) or event.session
         reader = msgspec.json.decode(msgspec.json.encode(reader), type=Rollout)
+
+
+@pytest.mark.parametrize(
+    ("tier", "is_fast"),
+    [("priority", True), ("fast", True), ("default", False), ("flex", False), (None, False), (7, False)],
+)
+def test_the_service_tier_of_the_last_settings_counts(tier: object, is_fast: bool) -> None:
+    """Each record has all settings: a tier that is missing or null is none."""
+
+    def set_to(**more: Any) -> bytes:
+        settings = {"model": "gpt-5.4", "model_provider_id": "openai", **more}
+        return entry("event_msg", {"type": "thread_settings_applied", "thread_settings": settings})
+
+    lines = [header(), set_to(service_tier="priority"), counted([10, 0, 1])]
+    events = read([*lines, set_to(service_tier=tier), counted([30, 0, 2]), set_to(), counted([60, 0, 3])])
+    assert [(step.model, step.is_fast) for step in only(Spent, events)] == [
+        ("gpt-5.4", True),
+        ("gpt-5.4", is_fast),
+        ("gpt-5.4", False),
+    ]

@@ -18,6 +18,7 @@ from agents_ledger.model.entries import (
     Turn,
     Usage,
 )
+from agents_ledger.model.prices import fast_variant
 from agents_ledger.model.steps import Answered, Asked, Compacted, Noted, Said, Spent
 
 UNFINISHED = "unfinished: its source ends here"
@@ -111,7 +112,8 @@ class Draft:
             self._ask(asked, index, at, place)
         self.messages[index].calls += len(step.calls)
         if step.usage is not None:
-            self.spend(step.usage, step.usage_key, step.model, step.provider, at, index)
+            model = fast_variant(step.model) if step.is_fast else step.model
+            self.spend(step.usage, step.usage_key, model, step.provider, at, index)
         if step.role == "assistant":
             self.status, self.error = ("failed", step.error) if step.error is not None else (None, None)
             if step.model is not None and (self.settings.model is None or step.error is None):
@@ -152,6 +154,8 @@ class Draft:
     def spend_apart(self, step: Spent, at: int) -> None:
         """Tokens that the source reports apart from messages."""
         model = step.model or self.settings.model
+        if step.is_fast:
+            model = fast_variant(model)
         self.spend(step.usage, step.usage_key, model, step.provider or self.settings.provider, at, None)
 
     @property

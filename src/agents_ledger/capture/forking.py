@@ -6,6 +6,7 @@ The same agent gets its own records back, cut behind the turn; any other one is 
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -122,6 +123,8 @@ class _Telling:
         )
         self.label = label_for(agent, self.fork.session)
         self._copied = self._copy(tx, record, form)
+        if self._copied is None:
+            self.story = _not_empty(self.story)
         self._tx = tx
         self._thread: frozenset[str] = frozenset()
         self.count = 0  # lines
@@ -163,6 +166,18 @@ class _Telling:
         again = self.native.again_whole
         found = None if again is None else whole_of(tx, record, form)
         return None if again is None or found is None else again(found, self.fork)
+
+
+def _not_empty(story: Story) -> Story:
+    """A story that says something: no agent resumes a session without a message."""
+    entries = iter(story.entries)
+    first = next(entries, None)
+    if first is None and story.summary is None:
+        raise BadInput(
+            f"turn {story.turn_id} leaves nothing to continue from: its compaction has no summary and keeps no message;"
+            " fork an earlier turn (`ldg tree` shows them)"
+        )
+    return replace(story, entries=entries if first is None else chain((first,), entries))
 
 
 def _settle(ledger: Ledger, turn_id: str) -> None:

@@ -20,9 +20,10 @@ _ALL = 1 << 62
 class Evidence:
     """A capture's records, as a format's writer asks for them."""
 
-    def __init__(self, tx: Tx, capture: Capture, leaf: int = _ALL) -> None:
+    def __init__(self, tx: Tx, capture: Capture, leaf: int = _ALL, start: int = 0) -> None:
         self._tx = tx
         self.capture = capture
+        self.start = start
         self.leaf = leaf
         self._checked = 0  # blocks
 
@@ -75,8 +76,8 @@ class Evidence:
 class Rows(Evidence):
     """The same of rows in a database that stand for lines."""
 
-    def __init__(self, tx: Tx, capture: Capture, leaf: int, line: Callable[[Row], bytes | None]) -> None:
-        super().__init__(tx, capture, leaf)
+    def __init__(self, tx: Tx, capture: Capture, leaf: int, start: int, line: Callable[[Row], bytes | None]) -> None:
+        super().__init__(tx, capture, leaf, start)
         self._line = line
 
     def records(self) -> Iterator[tuple[int, bytes]]:
@@ -106,8 +107,8 @@ def origin_of(tx: Tx, record: Record, form: Format) -> Evidence | None:
         found_in.append(first[0][1])  # (of a turn that was cut this is where the whole one begins)
     line = form.tables().line if capture.shape == "database" and form.tables is not None else None
     if line is not None:
-        return Rows(tx, capture, max(found_in), line)
-    return Evidence(tx, capture, max(found_in)) if capture.shape == "lines" else None
+        return Rows(tx, capture, max(found_in), first[0][1], line)
+    return Evidence(tx, capture, max(found_in), first[0][1]) if capture.shape == "lines" else None
 
 
 def whole_of(tx: Tx, record: Record, form: Format) -> Whole | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agents_ledger.model.prices import SLOT_MS, ModelPrices, Price, PriceTable, Tiers
+from agents_ledger.model.prices import SLOT_MS, ModelPrices, Price, PriceTable, Tiers, usual_variant
 from agents_ledger.model.times import iso, now_ms
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def prices_of(wanted: Iterable[tuple[str, str]], kept_in: "os.PathLike[str] | st
 def _stamp(folder: str) -> str:
     """Which data the library has, without loading it."""
     found = os.stat(os.path.join(folder, "data.py"))
-    return f"1:{found.st_size}:{found.st_mtime_ns}"
+    return f"2:{found.st_size}:{found.st_mtime_ns}"
 
 
 def _read(path: "os.PathLike[str] | str | None", stamp: str) -> _Kept | None:
@@ -94,6 +94,19 @@ def _source() -> tuple[str, list[str]]:
 
 
 def _find(provider: str, model: str) -> ModelPrices | None:
+    """A model by its name, or a fast variant of one.
+
+    The library takes names by their beginnings, so it gives a fast variant that it does not know the usual price.
+    """
+    found = _look_up(provider, model)
+    usual = usual_variant(model)
+    if usual is None or (found is not None and "fast" in found.name):
+        return found
+    base = _look_up(provider, usual)
+    return None if base is None else base.in_fast_mode
+
+
+def _look_up(provider: str, model: str) -> ModelPrices | None:
     """A model by its provider's name and its own; by its own alone; as a router or a cloud names it."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - half a second, only when asked for
 

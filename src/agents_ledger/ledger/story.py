@@ -102,12 +102,12 @@ class Teller:
     def _message(self, row: MessageRow, calls: list[CallRow], told: ContextTurn, *, is_kept: bool) -> Iterator[Entry]:
         """A message with its calls, and what came of them; nothing, if the agent does not tell its model of it."""
         held = self._held(row.evidence) if _needs_evidence(row) else []
-        is_unsent = any(each.is_unsent for each in held) or context.is_left_out(row)
-        if is_unsent and not self._is_whole:
+        if context.is_left_out(row) and not self._is_whole:
             return
         blocks = tuple(_blocks(row, calls, held))
         if blocks:
-            yield _entry(row, blocks, told, is_kept=is_kept)
+            is_unsent = any(each.is_unsent for each in held)
+            yield _entry(row, blocks, told, is_kept=is_kept, is_unsent=is_unsent)
         for call in calls:
             yield self._result(call, row, is_kept=is_kept)
 
@@ -211,7 +211,7 @@ def _needs_evidence(row: MessageRow) -> bool:
     return row.thinking is not None or row.blocks_json is not None or (row.role == "assistant" and row.source is None)
 
 
-def _entry(row: MessageRow, blocks: tuple[Block, ...], told: ContextTurn, *, is_kept: bool) -> Entry:
+def _entry(row: MessageRow, blocks: tuple[Block, ...], told: ContextTurn, *, is_kept: bool, is_unsent: bool) -> Entry:
     role = _ROLES.get(row.role, "user")
     return Entry(
         role=role,
@@ -223,6 +223,7 @@ def _entry(row: MessageRow, blocks: tuple[Block, ...], told: ContextTurn, *, is_
         model=told.model,
         provider=told.provider,
         is_kept=is_kept,
+        is_unsent=is_unsent,
     )
 
 

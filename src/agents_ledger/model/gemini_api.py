@@ -10,6 +10,9 @@ from agents_ledger.model.steps import Asked
 from agents_ledger.model.story import Image, Text
 
 _RANKS = {"thinking": 0, "text": 1, "call": 2}
+# Ids of messages that a fork was written with end in a number, or in one of these words.
+WRITTEN_SUMMARY = "summary"  # the summary of a compaction, which the fork begins with
+WRITTEN_ACKNOWLEDGED = "acknowledged"  # what the model is made to say to it
 
 
 class Content(Struct):

@@ -89,6 +89,7 @@ class Said(Step, frozen=True, kw_only=True, gc=False):
     provider: str | None = None
     usage: Usage | None = None  # of the API call behind it; parts of one message repeat it, the last one counts
     usage_key: str | None = None  # counted once for each key in all sources (e.g. message id + request id)
+    is_fast: bool = False  # the call was served in the model's fast mode, which has a price of its own
     context: Any = None
     metadata: Any = None
     files: tuple[File, ...] = ()
@@ -132,6 +133,7 @@ class Spent(Step, frozen=True, kw_only=True, gc=False):
     usage_key: str | None = None
     model: str | None = None
     provider: str | None = None
+    is_fast: bool = False  # as of `Said`
 
 
 class Compacted(Step, frozen=True, kw_only=True, gc=False):

@@ -71,6 +71,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     model: str | None = None
     provider: str | None = None
     is_kept: bool = False  # stands before the newest compaction, which kept it
+    # an error of the API in the model's place: its own program shows it, and does not tell its model
+    is_unsent: bool = False
 
 
 class Summary(Struct, frozen=True):
@@ -117,7 +119,21 @@ class Held(Struct, frozen=True):
     images: tuple[Image, ...] = ()
     results: dict[str, tuple[Text | Image, ...]] = {}  # by call: its content in order, pictures included
     context: tuple[Told, ...] | None = None  # of a compaction: everything that the model sees from then on
-    is_unsent: bool = False  # the agent never tells this to its model (an error of the API, a cancelled answer)
+    is_unsent: bool = False  # the agent shows this, and does not tell its model: an error of the API
+
+
+def held_together(parts: Iterable[Held]) -> Held:
+    """What the values of one record hold. There is one, unless a line end is missing between two of them."""
+    found = list(parts)
+    if len(found) <= 1:
+        return found[0] if found else Held()
+    return Held(
+        thoughts=tuple(thought for each in found for thought in each.thoughts),
+        images=tuple(image for each in found for image in each.images),
+        results={call: content for each in found for call, content in each.results.items()},
+        context=next((each.context for each in found if each.context is not None), None),
+        is_unsent=all(each.is_unsent for each in found),
+    )
 
 
 def nothing_held(_record: bytes) -> Held:

@@ -34,6 +34,7 @@ class Line(Struct, frozen=True, gc=False):
 class Origin(Protocol):
     """The records that a turn was read from, in their order, as often as they are asked for."""
 
+    start: int  # where the first record of the turn begins
     leaf: int  # where the last record of the turn begins
 
     def records(self) -> Iterator[tuple[int, bytes]]:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from agents_ledger.exports.agents.gemini_copying import again, again_whole
-from agents_ledger.exports.agents.parts import begun, parts
+from agents_ledger.exports.agents.parts import begun, is_acknowledgement, parts
+from agents_ledger.model.gemini_api import WRITTEN_ACKNOWLEDGED, WRITTEN_SUMMARY
 from agents_ledger.model.ids import uuid4
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Call, Entry, Result, Story
@@ -25,7 +26,8 @@ def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
     teller = _Teller(fork, losses)
     yield teller.header()
     if (summary := story.summary) is not None:
-        yield teller.line(summary.turn_id, "user", summary.at, {"content": [{"text": summary.text}]})
+        content = [{"text": summary.text}]
+        yield teller.line(summary.turn_id, "user", summary.at, {"content": content}, written_as=WRITTEN_SUMMARY)
     answer: Entry | None = None
     results: list[Entry] = []
     for entry in begun(story, retold(story, AGENT, None, losses)):
@@ -55,9 +57,11 @@ class _Teller:
             msgspec.json.encode({"sessionId": self._fork.session, "projectHash": project, **times, "kind": "main"})
         )
 
-    def line(self, turn_id: str, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
+    def line(
+        self, turn_id: str, kind: str, at: int, fields: Mapping[str, Any], *, written_as: str | None = None
+    ) -> Line:
         self._count += 1
-        name = f"{self._fork.session}/{self._count}"  # by which it is known again: the session gets another id
+        name = f"{self._fork.session}/{written_as or self._count}"  # it stays, while the session gets another id
         return Line(msgspec.json.encode({"id": name, "timestamp": iso(at), "type": kind, **fields}), name, turn_id)
 
     def said(self, entry: Entry) -> Line:
@@ -73,7 +77,9 @@ class _Teller:
         content = [part for block in texts for part in parts(block, self._losses)]
         calls = [self._call(block, results, entry.at) for block in entry.blocks if isinstance(block, Call)]
         told = {"content": content, "thoughts": [], **({"model": entry.model} if entry.model else {})}
-        return self.line(entry.turn_id, "gemini", entry.at, {**told, **({"toolCalls": calls} if calls else {})})
+        written_as = WRITTEN_ACKNOWLEDGED if is_acknowledgement(entry) else None
+        more = {"toolCalls": calls} if calls else {}
+        return self.line(entry.turn_id, "gemini", entry.at, {**told, **more}, written_as=written_as)
 
     def _call(self, call: Call, results: list[Entry], at: int) -> dict[str, Any]:
         made = next(parts(call, self._losses))["functionCall"]

@@ -9,7 +9,7 @@ from agents_ledger.model.writing import Losses
 
 Json = dict[str, Any]
 # what Gemini CLI and Qwen Code let the model say to the summary of a compaction
-_ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+_ACKNOWLEDGEMENT = (Text("Got it. Thanks for the additional context!"),)
 
 
 def begun(story: Story, entries: Iterator[Entry]) -> Iterator[Entry]:
@@ -17,10 +17,15 @@ def begun(story: Story, entries: Iterator[Entry]) -> Iterator[Entry]:
     first = next(entries, None)
     if story.summary is not None and (first is None or first.role != "assistant"):
         at, turn_id = story.summary.at, story.summary.turn_id
-        yield Entry(role="assistant", blocks=(Text(_ACKNOWLEDGED),), turn_id=turn_id, at=at)
+        yield Entry(role="assistant", blocks=_ACKNOWLEDGEMENT, turn_id=turn_id, at=at)
     if first is not None:
         yield first
     yield from entries
+
+
+def is_acknowledgement(entry: Entry) -> bool:
+    """Whether an entry is what the model says to a summary in `begun`: nobody said it."""
+    return entry.blocks is _ACKNOWLEDGEMENT
 
 
 def parts(block: Block, losses: Losses) -> Iterator[Json]:

@@ -42,11 +42,14 @@ def _pieces(origin: Origin) -> Iterator[bytes]:
 
 
 def _read(piece: bytes, decoder: "msgspec.json.Decoder[T]") -> list[T]:
-    """What the lines of a piece say: all at once, unless one of them is broken."""
+    """What the lines of a piece say: all at once, unless one of them is broken, or holds two values."""
     try:
-        return decoder.decode_lines(piece)
+        found = decoder.decode_lines(piece)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return [_read_line(line, decoder) for line in _lines(piece)]
+        found = []
+    # (msgspec reads one value after the other, wherever a line ends; Claude Code reads no line that holds two)
+    is_one_each = len(found) == piece.count(b"\n") + (not piece.endswith(b"\n"))
+    return found if is_one_each else [_read_line(line, decoder) for line in _lines(piece)]
 
 
 def _read_line(line: bytes, decoder: "msgspec.json.Decoder[T]") -> T:

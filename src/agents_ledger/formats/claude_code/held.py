@@ -3,14 +3,17 @@
 from typing import Any
 
 from agents_ledger.model.lines import values
-from agents_ledger.model.story import Held, Image, Text, Thinking
+from agents_ledger.model.story import Held, Image, Text, Thinking, held_together
 
 _API = "anthropic"
 
 
 def held(record: bytes) -> Held:
     """The seals and pictures of one line."""
-    line = next((value for value in values(record) if isinstance(value, dict)), {})
+    return held_together(_held(value) for value in values(record) if isinstance(value, dict))
+
+
+def _held(line: dict[str, Any]) -> Held:
     message = line.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

@@ -20,6 +20,7 @@ class Tokens(Struct, frozen=True, gc=False):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    speed: str | None = None
     output_tokens_details: dict[str, Any] | None = None
 
 

@@ -226,6 +226,7 @@ class Transcript(Struct):
             fields["model"] = message.model
             fields["usage"] = _usage(message.usage)
             fields["usage_key"] = key
+            fields["is_fast"] = message.usage is not None and message.usage.speed == "fast"
         if line.is_api_error_message:
             fields["error"] = fields.get("content") or "the call to the model failed"
         if message.stop_reason not in _USUAL and message.model != _SYNTHETIC:

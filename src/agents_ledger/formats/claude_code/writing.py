@@ -19,6 +19,7 @@ from agents_ledger.model.writing import Fork, Line, Losses, Native
 AGENT = "claude-code"
 _VERSION = "2.1.325"  # the newest that was seen to resume what is written here
 _SLUG = re.compile(r"[^a-zA-Z0-9]")
+_SYNTHETIC = "<synthetic>"  # in place of a model: the program said it
 _USAGE = {"input_tokens": 0, "output_tokens": 0}
 
 
@@ -29,7 +30,9 @@ def anew(story: Story, fork: Fork, losses: Losses) -> Iterator[Line]:
         yield from chain.compaction(story.summary.text, story.summary.turn_id, story.summary.at)
     for entry in retold(story, AGENT, "anthropic", losses):
         if entry.role == "assistant":
-            yield chain.line("assistant", entry.turn_id, entry.at, {"message": _answer(entry, chain.next_uuid())})
+            marks = {"isApiErrorMessage": True} if entry.is_unsent else {}
+            message = _answer(entry, chain.next_uuid())
+            yield chain.line("assistant", entry.turn_id, entry.at, {"message": message, **marks})
         else:
             yield chain.line("user", entry.turn_id, entry.at, {"message": {"role": "user", "content": _said(entry)}})
 
@@ -88,7 +91,7 @@ def _answer(entry: Entry, uuid: str) -> dict[str, Any]:
         "id": f"msg_{uuid.replace('-', '')[:24]}",
         "type": "message",
         "role": "assistant",
-        "model": entry.model or "unknown",
+        "model": _SYNTHETIC if entry.is_unsent else entry.model or "unknown",
         "content": [_block(block) for block in entry.blocks],
         "stop_reason": "tool_use" if has_calls else "end_turn",
         "stop_sequence": None,

@@ -1,5 +1,6 @@
 """A rollout up to a turn, under a new thread id: its records as they are, those of its origin included."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agents_ledger.formats.codex.items import TurnCount
+from agents_ledger.model.lines import objects
 from agents_ledger.model.times import iso
 from agents_ledger.model.writing import Fork, Line, Origin
 
@@ -19,6 +22,7 @@ _NOT_OURS = ("forked_from_id", "forked_from_ordinal_exclusive", "history_base", 
 _PARENTS = ("parent_thread_id", "agent_nickname", "agent_role", "agent_path")
 _ORDINAL = re.compile(rb'^(\{"timestamp":"[^"]*","ordinal":)\d+')
 _BASES = 100
+_GLUED = re.compile(rb"\}[ \t\r,]*+\{")  # perhaps: it may also stand in a text
 
 
 class _Payload(Struct, gc=False):
@@ -31,18 +35,28 @@ class _Envelope(Struct, gc=False):
     payload: _Payload | None = None
 
 
+class _Record(Struct, gc=False):
+    """A record, and where its line begins."""
+
+    place: int
+    data: bytes
+    turn: int = 0  # of several records on one line: how many turns have begun there
+
+
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def again(origin: Origin, fork: Fork) -> Iterator[Line] | None:
-    """The records that Codex needs to be where it was; None for files that it does not read any more (before 0.40)."""
-    for _place, record in origin.records():
-        head = _envelope(record)
-        if head.type != "session_meta":
-            return None
-        meta = msgspec.json.decode(record)
-        return _copied(origin, fork, meta) if isinstance(meta.get("payload"), dict) else None
-    return None
+    """The records that Codex needs to be where it was.
+
+    None for files that it does not read any more (before 0.40), and if the turn is part of a line that cannot be cut.
+    """
+    records = _records(origin)
+    first = next(records, None)
+    if first is None or _envelope(first.data).type != "session_meta" or _is_uncut(origin):
+        return None
+    meta = msgspec.json.decode(first.data)
+    return _copied(origin, fork, meta) if isinstance(meta.get("payload"), dict) else None
 
 
 def _copied(origin: Origin, fork: Fork, meta: dict[str, Any]) -> Iterator[Line]:
@@ -75,19 +89,63 @@ def _header(meta: dict[str, Any], fork: Fork) -> dict[str, Any]:
 
 def _own(origin: Origin) -> Iterator[bytes]:
     """The records behind the header, up to the end of the turn."""
-    for index, (place, record) in enumerate(origin.records()):
+    last_turn = _last_turn(origin)
+    for index, record in enumerate(_records(origin)):
         if index == 0:
             continue
-        if place > origin.leaf:
-            found = _envelope(record)
+        if record.place > origin.leaf:
+            found = _envelope(record.data)
             kind = found.payload.type if found.payload is not None else None
             if found.type != "token_usage_record" and not (found.type == "event_msg" and kind in _ENDING):
                 return
-            yield record
+            yield record.data
             if kind in _ENDS:
                 return
+        elif record.place < origin.leaf or record.turn <= last_turn:
+            yield record.data
         else:
-            yield record
+            return  # it stands on the turn's last line, and belongs to the next turn
+
+
+def _last_turn(origin: Origin) -> int:
+    """The turn's number on the line where it ends."""
+    return 0 if origin.start < origin.leaf else 1
+
+
+def _is_uncut(origin: Origin) -> bool:
+    """Whether the turn begins on its last line, and others do as well: which of them it is, is not known."""
+    if _last_turn(origin) == 0:
+        return False
+    return any(record.place == origin.leaf and record.turn > 1 for record in _records(origin))
+
+
+def _records(origin: Origin) -> Iterator[_Record]:
+    """The records, one each. Codex reads none of those that stand together on one line."""
+    for place, line in origin.records():
+        if _GLUED.search(line) is None or _is_whole(line):
+            yield _Record(place, line)
+            continue
+        turns = TurnCount()
+        for value in objects(line):
+            if isinstance(value, dict):
+                yield _Record(place, _encoded(value), turns.with_record(value))
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        _decode(line)
+    except msgspec.ValidationError:
+        return True
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _encoded(value: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except ValueError:  # half a character
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _inherited(origin: Origin, base: dict[str, Any], depth: int) -> Iterator[bytes]:
@@ -96,16 +154,16 @@ def _inherited(origin: Origin, base: dict[str, Any], depth: int) -> Iterator[byt
     other = origin.base(thread) if isinstance(thread, str) and depth < _BASES else None
     if other is None or not isinstance(until, int):
         return
-    for index, (_place, record) in enumerate(other.records()):
+    for index, record in enumerate(_records(other)):
         if index == 0:
-            further = msgspec.json.decode(record).get("payload", {}).get("history_base")
+            further = msgspec.json.decode(record.data).get("payload", {}).get("history_base")
             if isinstance(further, dict):
                 end = min(until, further.get("end_ordinal_exclusive", until))
                 yield from _inherited(other, {**further, "end_ordinal_exclusive": end}, depth + 1)
             continue
-        if (_envelope(record).ordinal or 0) >= until:
+        if (_envelope(record.data).ordinal or 0) >= until:
             return
-        yield record
+        yield record.data
 
 
 def _counted(record: bytes, number: int | None) -> bytes:

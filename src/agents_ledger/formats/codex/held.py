@@ -7,14 +7,17 @@ from agents_ledger.formats.codex.contents import contents, words_of
 from agents_ledger.formats.codex.fields import rows, text
 from agents_ledger.formats.codex.texts import injected, meant
 from agents_ledger.model.lines import values
-from agents_ledger.model.story import Block, Held, Image, Text, Thinking, Told
+from agents_ledger.model.story import Block, Held, Image, Text, Thinking, Told, held_together
 
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
 
 def held(record: bytes) -> Held:
     """The seals and pictures of one record."""
-    entry = next((value for value in values(record) if isinstance(value, dict)), {})
+    return held_together(_held(value) for value in values(record) if isinstance(value, dict))
+
+
+def _held(entry: dict[str, Any]) -> Held:
     item = entry.get("payload", entry)
     if not isinstance(item, dict):
         return Held()

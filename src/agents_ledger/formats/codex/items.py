@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from agents_ledger.formats.codex.contents import Content, contents, result
 from agents_ledger.formats.codex.fields import Item, rows, table, text, wrong
@@ -101,6 +102,29 @@ def _from_user(state: State, item: Item, content: Content, at: int | None) -> It
         starts_turn=True,
         identity=state.question(content.text or "", native_id, text(table(item, _PASSTHROUGH), "turn_id")),
     )
+
+
+class TurnCount(Struct):
+    """Counts the turns that begin with records: as Codex marks it, with a question, at and behind a compaction."""
+
+    count: int = 0
+    is_marked: bool = False  # Codex began a turn, its question follows
+    is_compacted: bool = False
+
+    def with_record(self, entry: Item) -> int:
+        """The number of turns, this record included."""
+        kind, item = entry.get("type"), table(entry, "payload")
+        if kind == "event_msg" and item.get("type") in ("task_started", "turn_started"):
+            self.count, self.is_marked, self.is_compacted = self.count + 1, True, False
+        elif kind == "compacted" or (kind == "response_item" and (self.is_compacted or _is_question(item))):
+            self.count += not self.is_marked
+            self.is_marked, self.is_compacted = False, kind == "compacted"
+        return self.count
+
+
+def _is_question(item: Item) -> bool:
+    is_from_user = item.get("type") == "message" and item.get("role") == "user"
+    return is_from_user and _asks(item, contents(item.get("content")))
 
 
 def _asks(item: Item, content: Content) -> bool:

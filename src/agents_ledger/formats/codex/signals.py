@@ -62,6 +62,7 @@ def _set(state: State, event: Item, at: int | None) -> Iterator[Event]:
     """New settings: a turn's context says the same later, except for the provider."""
     settings = table(event, "thread_settings")
     model, provider = label(settings, "model"), label(settings, "model_provider_id")
+    state.is_fast = label(settings, "service_tier") in _FAST
     if (model or state.model, provider or state.provider) == (state.model, state.provider):
         return
     state.model, state.provider = model or state.model, provider or state.provider
@@ -97,6 +98,7 @@ def _item_completed(state: State, event: Item, _at: int | None) -> Iterator[Even
             )
 
 
+_FAST = ("priority", "fast")  # OpenAI renamed the tier in July 2026
 Handler = Callable[[State, Item, int | None], Iterator[Event]]
 _HANDLERS: Final[dict[str, Handler]] = {
     "token_count": token_count,

@@ -35,6 +35,7 @@ class State(Struct):
     # settings that were told last
     model: str | None = None
     provider: str | None = None
+    is_fast: bool = False  # the service tier, by either of its names
     settings: str = ""
     # where we are
     turn: str = ""  # Codex's own id of the turn, where it has one

@@ -74,4 +74,12 @@ def _spent(state: State, numbers: list[int], key: str, at: int | None, *, writes
         reasoning=reasoning,
         total=total or None,
     )
-    return Spent(session=state.session, at=at, usage=usage, usage_key=key, model=state.model, provider=state.provider)
+    return Spent(
+        session=state.session,
+        at=at,
+        usage=usage,
+        usage_key=key,
+        model=state.model,
+        provider=state.provider,
+        is_fast=state.is_fast,
+    )

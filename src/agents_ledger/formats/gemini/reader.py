@@ -19,10 +19,10 @@ from agents_ledger.formats.gemini.messages import (
     usage_of,
     words_of,
 )
-from agents_ledger.formats.gemini.written import wrote
+from agents_ledger.formats.gemini.written import written_as, wrote
 from agents_ledger.model.entries import OPEN_CALLS, CallStatus
 from agents_ledger.model.formats import Source
-from agents_ledger.model.gemini_api import Content, content_of
+from agents_ledger.model.gemini_api import WRITTEN_SUMMARY, Content, content_of
 from agents_ledger.model.lines import objects
 from agents_ledger.model.loose import Json, text
 from agents_ledger.model.steps import Answered, Asked, Closed, Compacted, Event, Facts, Moved, Noted, Problem, Said
@@ -152,7 +152,9 @@ class LogReader(Struct):
         yield from self._begun()
         yield from self._written(name)
         self.last, self.said, self.calls = name, digest_of(value), {}
-        if kind == "gemini":
+        if (written := written_as(name)) is not None:
+            yield self._compaction(value, is_summary=written == WRITTEN_SUMMARY)
+        elif kind == "gemini":
             yield self._answer(value, answer_of(value))
         elif kind == "user":
             yield from self._user(value)
@@ -162,6 +164,12 @@ class LogReader(Struct):
             yield from self._note_unknown(f"type {ascii(kind)[:100]}")
             yield Noted(session=self.session, native_id=name, at=from_iso(value.get("timestamp")))
         self._stands(value)
+
+    def _compaction(self, value: Json, *, is_summary: bool) -> Compacted | Noted:
+        """The summary that a fork begins with. What the model is made to say to it was said by nobody."""
+        place: dict[str, Any] = {"session": self.session, "native_id": value["id"]}
+        place["at"] = from_iso(value.get("timestamp"))
+        return Compacted(**place, summary=words_of(value)) if is_summary else Noted(**place)
 
     def _begun(self) -> Iterator[Event]:
         """A list that was emptied and not filled again: what follows stands at the beginning."""

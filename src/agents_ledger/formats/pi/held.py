@@ -6,7 +6,7 @@ import msgspec
 
 from agents_ledger.formats.pi.database import line_in
 from agents_ledger.model.lines import values
-from agents_ledger.model.story import Held, Image, Text, Thinking
+from agents_ledger.model.story import Held, Image, Text, Thinking, held_together
 
 _APIS = {"anthropic-messages": "anthropic", "openai-responses": "openai", "openai-codex-responses": "openai"}
 
@@ -14,7 +14,10 @@ _APIS = {"anthropic-messages": "anthropic", "openai-responses": "openai", "opena
 def held(record: bytes) -> Held:
     """The seals and pictures of one entry: a line, or a row, in which it stands behind a line end."""
     line = line_in(record) if b"\n" in record else record
-    entry = next((value for value in values(line or b"") if isinstance(value, dict)), {})
+    return held_together(_held(value) for value in values(line or b"") if isinstance(value, dict))
+
+
+def _held(entry: dict[str, Any]) -> Held:
     message = entry.get("message")
     message = message if isinstance(message, dict) else entry
     content = message.get("content")

@@ -6,7 +6,7 @@ from agents_ledger.model.entries import Usage
 from agents_ledger.model.gemini_api import images_of, parts_of, results_of
 from agents_ledger.model.lines import values
 from agents_ledger.model.loose import count, mapping, text
-from agents_ledger.model.story import Held, Thinking
+from agents_ledger.model.story import Held, Thinking, held_together
 
 
 def usage_of(told: Any) -> Usage | None:
@@ -23,7 +23,10 @@ def usage_of(told: Any) -> Usage | None:
 
 def held(record: bytes) -> Held:
     """The pictures of a line, and the seals of its thoughts."""
-    line = next((value for value in values(record) if isinstance(value, dict)), {})
+    return held_together(_held(value) for value in values(record) if isinstance(value, dict))
+
+
+def _held(line: dict[str, Any]) -> Held:
     parts = mapping(line.get("message")).get("parts")
     thoughts = [
         Thinking(part["text"], text(part.get("thoughtSignature")), api="gemini")
