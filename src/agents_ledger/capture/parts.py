@@ -41,11 +41,6 @@ def is_context(part: Part) -> bool:
     return part.source == "context" or part.role == "system"
 
 
-def is_context(part: Part) -> bool:
-    """Whether a message was put before the model by the program, and is nobody's own words."""
-    return part.source == "context" or part.role == "system"
-
-
 def part_of(step: Said, at: int, place: str) -> Part:
     """A message that begins."""
     return Part(
