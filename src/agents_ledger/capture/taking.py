@@ -227,8 +227,10 @@ class Taking:
 
     def _has_better(self, item: Work) -> bool:
         """Whether a session has a richer source than this copy of it."""
+        if not item.kind.session:
+            return False
         self.writer.flush()
-        label = f"{item.format.name}:{Path(item.found.name).name.partition('.')[0]}"
+        label = f"{item.format.name}:{item.kind.session}"
         with self.ledger.database.read() as tx:
             return any(row[3] != item.kind.name for row in tx.rows("captures_of_session", label=label))
 

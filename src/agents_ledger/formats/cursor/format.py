@@ -4,7 +4,7 @@ import re
 
 from agents_ledger.formats.cursor.rows import RowsReader
 from agents_ledger.formats.cursor.store import StoreReader
-from agents_ledger.formats.cursor.transcript import TextReader, TranscriptReader
+from agents_ledger.formats.cursor.transcript import TextReader, TranscriptReader, session_of
 from agents_ledger.model.formats import Kind, Reader, Source
 from agents_ledger.model.members import MARKS, NONE, Members, lines
 from agents_ledger.model.texts import storable
@@ -25,13 +25,13 @@ def recognise(path: str, head: bytes) -> Kind | None:
         return _database(path, head)
     first = next(iter(lines(head)), NONE)
     if _is_message(first) or (first.text("type") == "turn_ended" and "agent-transcripts" in path):
-        return Kind("transcript", "lines", _SURE, _LATE, is_fallback=True)
+        return Kind("transcript", "lines", _SURE, _LATE, is_fallback=True, session=session_of(storable(path)) or "")
     if (
         head.lstrip(MARKS).startswith((b"user:\n", b"user:\r\n"))
         and path.endswith(".txt")
         and "agent-transcripts" in path
     ):
-        return Kind("text", "document", _LIKELY, _LATE, is_fallback=True)
+        return Kind("text", "document", _LIKELY, _LATE, is_fallback=True, session=session_of(storable(path)) or "")
     return None
 
 
