@@ -195,7 +195,8 @@ class LogReader(Struct):
             self.is_set_up = self.is_set_up or is_setup(value)
 
     def _user(self, value: Json) -> Iterator[Event]:
-        content, at = content_of(value.get("content")), from_iso(value.get("timestamp"))
+        is_ours = wrote(self.session, value["id"]) is not None
+        content, at = content_of(value.get("content"), is_ours=is_ours), from_iso(value.get("timestamp"))
         if content.responses:
             yield from self._responses(value, content, at)
             return

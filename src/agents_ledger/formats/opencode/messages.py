@@ -8,7 +8,9 @@ from msgspec import Struct, field
 
 from agents_ledger.model.entries import CallStatus, File, Usage
 from agents_ledger.model.loose import Json, count, mapping, text
+from agents_ledger.model.opencode_ids import wrote
 from agents_ledger.model.opencode_sessions import Message, Part, moment
+from agents_ledger.model.pictures import picture_of
 from agents_ledger.model.steps import Asked
 
 _STATUS: dict[str, CallStatus] = {
@@ -51,11 +53,14 @@ class Question(Struct):
             blocks.append({**block, "from": starts[at], "to": starts[at + 1] - 1})
         return tuple(blocks)
 
-    def take(self, value: Json) -> None:
-        """One more part."""
+    def take(self, value: Json, *, is_ours: bool) -> None:
+        """One more part; one that was written from here may have words in place of a picture."""
         kind = value.get("type")
         words = value.get("prompt") if kind == "subtask" else value.get("text")
-        if kind in ("text", "subtask") and isinstance(words, str):
+        picture = picture_of(words) if is_ours and kind == "text" and isinstance(words, str) else None
+        if picture is not None:
+            self.order.append(picture)
+        elif kind in ("text", "subtask") and isinstance(words, str):
             is_found = value.get("synthetic") is True
             (self.found if is_found else self.texts).append(words)
             self.order.append({"type": "text", **({"synthetic": True} if is_found else {})})
@@ -69,8 +74,9 @@ class Question(Struct):
 def question_of(message: Message) -> Question:
     """The parts of a user's message."""
     question = Question()
+    is_ours = wrote(text(message.value.get("sessionID")) or "", message.id) is not None
     for part in message.parts:
-        question.take(part.value)
+        question.take(part.value, is_ours=is_ours)
     return question
 
 
