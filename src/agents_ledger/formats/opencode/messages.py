@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from agents_ledger.model.entries import CallStatus, File, Usage
 from agents_ledger.model.loose import Json, count, mapping, text
-from agents_ledger.model.opencode_ids import wrote
+from agents_ledger.model.opencode_ids import is_redacted, wrote
 from agents_ledger.model.opencode_sessions import Message, Part, moment
 from agents_ledger.model.pictures import picture_of
 from agents_ledger.model.steps import Asked
@@ -91,7 +91,16 @@ def files_of(value: Json) -> list[File]:
 
 def words_of(message: Message) -> str | None:
     """The texts of an answer."""
-    told = [part.value.get("text") for part in message.parts if part.value.get("type") == "text"]
+    return _joined(message, "text")
+
+
+def thoughts_of(message: Message) -> str | None:
+    """What was thought for an answer."""
+    return _joined(message, "reasoning") or None
+
+
+def _joined(message: Message, kind: str) -> str | None:
+    told = [part.value.get("text") for part in message.parts if part.value.get("type") == kind]
     texts = [words for words in told if isinstance(words, str)]
     return "\n".join(texts) if texts else None
 
@@ -131,14 +140,14 @@ def asked_of(part: Json) -> Asked:
     words = [{"type": "text", "text": output}] if isinstance(output, str) and output else []
     return Asked(
         tool=text(part.get("tool")) or "unknown",
-        native_id=text(part.get("callID")),
+        native_id=id_of(part.get("callID")),
         params=state.get("input"),
         result=[*words, *pictures] if pictures else output,
         error=error,
         status=status,
         started_at=moment(state, "start"),
         completed_at=moment(state, "end"),
-        spawned=text(mapping(state.get("metadata")).get("sessionId")),
+        spawned=id_of(mapping(state.get("metadata")).get("sessionId")),
     )
 
 
@@ -204,6 +213,12 @@ def identity_of(message: Message, number: int = 0) -> str:
     ]
     digest = sha256(ascii(told).encode()).hexdigest()[:32]
     return f"{moment(message.value, 'created')}-{digest}" + (f"-{number}" if number else "")
+
+
+def id_of(value: object) -> str | None:
+    """An id, unless it was redacted."""
+    name = text(value)
+    return None if name is None or is_redacted(name) else name
 
 
 def _path(file: Json) -> str | None:
