@@ -17,6 +17,7 @@ from agents_ledger.model import members
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.formats import Source as FileSource
 
+CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 GOLDEN = Path(__file__).parents[1] / "golden"
 _LARGE = "large " * 20_000  # longer than the head of a file
 _SQLITE = b"SQLite format 3"
@@ -154,6 +155,22 @@ def test_a_byte_order_mark_does_not_change_what_is_read(source: Source) -> None:
 @pytest.mark.parametrize("change", [_sorted, _reversed])
 def test_the_order_of_keys_does_not_change_what_is_read(source: Source, change: Change) -> None:
     assert _read(source, _dumped(source, change)) == _read(source, source.path.read_bytes())
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real sessions is not here")
+@pytest.mark.parametrize("agent", ["gemini", "opencode", "cursor-transcript", "codex", "claude-code", "pi"])
+def test_real_files_with_sorted_keys_are_recognised(agent: str) -> None:
+    found = [path for path in sorted((CORPUS / agent).rglob("*")) if path.is_file()]
+    assert found
+    for path in found:
+        kind = claimed(path, path.read_bytes())
+        assert kind is not None, path
+        assert agent.startswith(kind[0])
+        if _objects(path.read_bytes(), kind[2]):
+            source = Source(path, kind)
+            assert claimed(path, _dumped(source, _sorted, indent=2 if kind[2] == "document" else None)) == kind
+            if kind[0] in _ORDERLESS and kind[2] == "document":  # (a transcript's lines are known by their bytes)
+                assert _read(source, _dumped(source, _sorted, indent=2)) == _read(source, path.read_bytes())
 
 
 def test_a_gemini_document_with_sorted_keys_and_many_messages_is_captured(tmp_path: Path) -> None:

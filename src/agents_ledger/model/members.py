@@ -105,14 +105,14 @@ def document(head: bytes) -> Members:
 
 
 @lru_cache(maxsize=2)
-def lines(head: bytes) -> tuple[Members, ...]:
+def lines(head: bytes, count: int = _LINES) -> tuple[Members, ...]:
     """The objects in the first lines of a file; lines that are no objects are left out."""
-    return tuple(_lines(head))
+    return tuple(_lines(head, count))
 
 
-def _lines(head: bytes) -> Iterator[Members]:
-    found = head.split(b"\n", _LINES)
-    for number, line in enumerate(found[:_LINES]):
+def _lines(head: bytes, count: int) -> Iterator[Members]:
+    found = head.split(b"\n", count)
+    for number, line in enumerate(found[:count]):
         text = line.strip(MARKS)
         if not text.startswith(b"{"):
             continue

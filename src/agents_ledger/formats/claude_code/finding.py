@@ -6,7 +6,7 @@ from msgspec import Raw, Struct
 from agents_ledger.formats.claude_code.lines import NOTHING
 from agents_ledger.formats.claude_code.states import OTHERS, SILENT, STATES
 from agents_ledger.model.formats import Kind
-from agents_ledger.model.members import MARKS, NONE, Members, lines, only_object
+from agents_ledger.model.members import MARKS, Members, lines, only_object
 
 _LINES = 24  # of the head that are looked at
 _SURE, _LIKELY, _PERHAPS = 90, 70, 40
@@ -16,15 +16,15 @@ _OWN = (SILENT | STATES | OTHERS) - {"session", "compaction", "result", "started
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is by its first bytes; the path only makes it surer."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    note = only_object(head) if b'"agentType"' in head else NONE
-    if note.has("agentType") and (name.endswith(".meta.json") or note.has("toolUseId")):
-        # Qwen Code's notes name the subagent's status and parent; they are not for us.
-        return None if note.has("parentSessionId") else Kind("meta", "document", _SURE)
+    path = path.replace("\\", "/")
     score = _score(head)
-    if score == 0:
-        return None
-    return Kind("transcript", "lines", score + 5 * ("/.claude/projects/" in path.replace("\\", "/")))
+    if score:
+        return Kind("transcript", "lines", score + 5 * ("/.claude/projects/" in path))
+    note = only_object(head)
+    # (Qwen Code's notes name the subagent's status and parent; they are not for us)
+    if note.has("agentType") and not note.has("parentSessionId"):
+        return Kind("meta", "document", _SURE) if path.endswith(".meta.json") or note.has("toolUseId") else None
+    return None
 
 
 class Probe(Struct, frozen=True, gc=False, rename="camel"):

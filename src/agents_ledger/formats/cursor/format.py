@@ -6,7 +6,7 @@ from agents_ledger.formats.cursor.rows import RowsReader
 from agents_ledger.formats.cursor.store import StoreReader
 from agents_ledger.formats.cursor.transcript import TextReader, TranscriptReader, session_of
 from agents_ledger.model.formats import Kind, Reader, Source
-from agents_ledger.model.members import MARKS, NONE, Members, lines
+from agents_ledger.model.members import MARKS, NONE, Members, document, lines
 from agents_ledger.model.texts import storable
 
 _SQLITE = b"SQLite format 3\0"
@@ -23,7 +23,9 @@ def recognise(path: str, head: bytes) -> Kind | None:
     path = path.replace("\\", "/")
     if head.startswith(_SQLITE):
         return _database(path, head)
-    first = next(iter(lines(head)), NONE)
+    first = document(head)
+    if not first.values:  # the first line may be broken
+        first = next(iter(lines(head)), NONE)
     if _is_message(first) or (first.text("type") == "turn_ended" and "agent-transcripts" in path):
         return Kind("transcript", "lines", _SURE, _LATE, is_fallback=True, session=session_of(storable(path)) or "")
     if (

@@ -41,7 +41,7 @@ def _saved(path: str, first: Members) -> Kind | None:
 def _header_score(head: bytes) -> int:
     """How sure it is that a file begins with a session's header, alone in its line or with the messages."""
     whole = document(head)
-    if _is_header(whole) or any(map(_is_header, lines(head))):
+    if _is_header(whole) or (not whole.values and any(map(_is_header, lines(head)))):
         return _SURE
     # keys in alphabetical order: the header's other keys stand behind more messages than we were given
     is_session = whole.text("kind") in ("main", "subagent") and whole.is_text("lastUpdated")
@@ -62,5 +62,5 @@ def _is_log(path: str, head: bytes) -> bool:
 
 
 def _log(head: bytes, score: int) -> Kind:
-    is_imported = any((line.text("id") or "").startswith(_IMPORTED) for line in lines(head))
+    is_imported = b'"import-' in head and any((line.text("id") or "").startswith(_IMPORTED) for line in lines(head))
     return Kind("log", "lines", score, _LATER if is_imported else _USUAL)

@@ -41,7 +41,7 @@ def recognise(path: str, head: bytes) -> Kind | None:
         is_ours = is_database(path) or _EVENTS.search(head) is not None
         return Kind("database", "database", score=90, order=60) if is_ours else None
     head = head.lstrip(_BOM)
-    if _is_cold(next(iter(lines(head)), NONE)):
+    if _is_cold(document(head)):
         return Kind("cold", "lines", score=95, order=_ORDERS["archive"])
     score = _index_score(path, head)
     if score:

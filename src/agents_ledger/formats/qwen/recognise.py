@@ -11,7 +11,7 @@ _LINES = 5
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """Give the kind of a transcript by its first lines; a known name only raises the score."""
-    if any(_is_ours(line) for line in lines(head)[:_LINES]):
+    if any(_is_ours(line) for line in lines(head, _LINES)):
         return Kind("transcript", "lines", 95 if _NAME.search(path.replace("\\", "/")) else 90)
     return None
 
