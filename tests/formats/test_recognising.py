@@ -13,7 +13,7 @@ from agents_ledger.capture.discover import HEAD_BYTES, Found, is_packed, outline
 from agents_ledger.capture.sync import Sync
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
-from agents_ledger.model import members
+from agents_ledger.model import members, zstd
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.formats import Source as FileSource
 
@@ -217,3 +217,30 @@ def _read(source: Source, data: bytes) -> list[Any]:
         name = str(source.path)[len(folder) + 1 :]
     events = [event for record in records if record.strip() for event in reader.read(record, name)]
     return [*events, *reader.end()]
+
+
+@pytest.mark.parametrize("change", [_sorted, _behind_a_large_value])
+def test_packed_files_are_recognised_as_well(change: Change) -> None:
+    source = next(source for source in SOURCES if source.kind == ("codex", "rollout", "lines"))
+    lines = [{**line, "a": _LARGE} for line in map(json.loads, source.path.read_bytes().splitlines())]
+    data = b"\n".join(json.dumps(change(line)).encode() for line in lines) + b"\n"
+    assert claimed(Path("/x/rollout-1.jsonl.zst"), zstd.compress(data)) == source.kind
+
+
+def test_an_outline_has_every_key_and_is_small() -> None:
+    value = {"text": _LARGE, "list": [{"deep": [[[[1]]]], "b": "x" * 1000}] * 500, "last": {"c": None, "d": 1.5}}
+    found = members.outline(json.dumps(value).encode())
+    assert found is not None
+    assert len(found) < HEAD_BYTES
+    outline = json.loads(found)
+    assert list(outline) == ["text", "list", "last"]
+    assert set(outline["list"][0]) == {"deep", "b"}
+    assert outline["last"] == value["last"]
+    assert members.outline(b'{"a": "\xff", "b": 1}') == b'{"a":"","b":1}\n'
+    assert members.outline(b'{"a": ') is None
+
+
+def test_an_outline_does_not_decode_what_has_too_many_parts() -> None:
+    numbers = b"[" + b"1," * 2_000_001 + b"1]"
+    assert members.outline(numbers) == b"[]\n"
+    assert members.outline(b'{"numbers": ' + numbers + b', "sessionId": "s"}') == b'{"numbers":[],"sessionId":"s"}\n'

@@ -12,7 +12,7 @@ from agents_ledger.model.captures import PACKED
 from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
-OUTLINE_BYTES = 64 * 1024 * 1024  # of a file that no format knows by its head
+OUTLINE_BYTES = 32 * 1024 * 1024  # of a file that no format knows by its head
 _FIRST_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*)')
 _LAST = b"~"  # after every time
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)

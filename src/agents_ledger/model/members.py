@@ -20,6 +20,9 @@ _SPACE = b" \t\r\n"
 _LINES = 24
 _MOST_KEYS = 200  # of one object
 _OUTLINE_ITEMS, _OUTLINE_DEPTH, _OUTLINE_TEXT = 3, 4, 400
+_LONG_TEXT = 4096  # bytes
+_MOST_PARTS = 2_000_000  # of a value that is decoded
+_PIECE = 1 << 20
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
 _decode_any = msgspec.json.Decoder().decode
@@ -192,29 +195,35 @@ def outline(data: bytes) -> bytes | None:
     line, end, _ = start.partition(b"\n")
     for text in (line, start) if end else (start,):
         try:
-            return msgspec.json.encode(_shortened(text, 0)) + b"\n"
+            return msgspec.json.encode(_shortened(memoryview(text), 0)) + b"\n"
         except _BROKEN:
             continue
     return None
 
 
-def _shortened(text: bytes, depth: int) -> Any:
-    first = text.lstrip(_SPACE)[:1]
+def _shortened(text: memoryview, depth: int) -> Any:
+    """A value in brief; what has too many parts to be anybody's session is left empty (each takes memory)."""
+    first = bytes(text[:64]).lstrip(_SPACE)[:1]
     if first == b"{":
-        found = _decode(text)
-        if depth >= _OUTLINE_DEPTH:
-            return {}
-        return {key: _shortened(bytes(found[key]), depth + 1) for key in list(found)[:_MOST_KEYS]}
+        is_small = depth < _OUTLINE_DEPTH and _count(text, b":") <= _MOST_PARTS
+        found = _decode(text) if is_small else {}
+        return {key: _shortened(memoryview(found[key]), depth + 1) for key in list(found)[:_MOST_KEYS]}
     if first == b"[":
-        items = _decode_list(text)
-        return [
-            _shortened(bytes(item), depth + 1) for item in items[: 0 if depth >= _OUTLINE_DEPTH else _OUTLINE_ITEMS]
-        ]
+        is_small = depth < _OUTLINE_DEPTH and _count(text, b",") <= _MOST_PARTS
+        items = _decode_list(text) if is_small else []
+        return [_shortened(memoryview(item), depth + 1) for item in items[:_OUTLINE_ITEMS]]
+    if len(text) > _LONG_TEXT:
+        return bytes(text[1:_OUTLINE_TEXT]).decode("utf-8", "replace")
     try:
         value = _decode_any(text)
     except UnicodeDecodeError:
         return ""
     return value[:_OUTLINE_TEXT] if isinstance(value, str) else value
+
+
+def _count(text: memoryview, mark: bytes) -> int:
+    """How often a mark occurs at the most, also inside texts."""
+    return sum(bytes(text[at : at + _PIECE]).count(mark) for at in range(0, len(text), _PIECE))
 
 
 def _is_json(line: bytes) -> bool:
