@@ -240,6 +240,16 @@ def test_an_outline_has_every_key_and_is_small() -> None:
     assert members.outline(b'{"a": ') is None
 
 
+def test_half_a_surrogate_pair_hides_no_keys() -> None:
+    odd = {"text": "\ud800", "list": [{"inner": "\ud800"}], "sessionId": "s"}
+    found = members.lines(json.dumps(odd).encode() + b"\n")[0]
+    assert (found.text("sessionId"), found.is_cut) == ("s", False)
+    outline = json.loads(members.outline(json.dumps({**odd, "large": _LARGE}).encode()) or b"{}")
+    assert (list(outline), outline["sessionId"]) == ([*odd, "large"], "s")
+    document = {"messages": [{"content": "\ud800" + _LARGE}], "projectHash": "h", "sessionId": "s"}
+    assert claimed(Path("/x/full.jsonl"), json.dumps(document, indent=1).encode()) == ("gemini", "record", "document")
+
+
 def test_an_outline_does_not_decode_what_has_too_many_parts() -> None:
     numbers = b"[" + b"1," * 2_000_001 + b"1]"
     assert members.outline(numbers) == b"[]\n"

@@ -122,10 +122,10 @@ def _lines(head: bytes, count: int) -> Iterator[Members]:
         try:
             yield Members({key: bytes(value) for key, value in _decode(text).items()})
         except _BROKEN:
-            if number == len(found) - 1:  # the last one may be cut; any other one is broken
-                cut = _scanned(text)
-                if cut.is_cut:
-                    yield cut
+            known = _scanned(text)
+            # half a surrogate pair or NaN does no harm; only the last line may be cut, any other one is broken
+            if not known.is_cut or number == len(found) - 1:
+                yield known
 
 
 def _scanned(data: bytes) -> Members:
@@ -156,7 +156,7 @@ def _end_of_value(data: bytes, at: int) -> tuple[int, bool]:
         found = _TOKEN.search(data, at)
         return (len(data), False) if found is None else (found.start(), True)
     depth = 0
-    while True:
+    for _ in range(_MOST_PARTS):
         mark = _BRACKET_OR_QUOTE.search(data, at)
         if mark is None:
             return len(data), False
@@ -170,6 +170,7 @@ def _end_of_value(data: bytes, at: int) -> tuple[int, bool]:
             at = mark.end()
         if depth <= 0:
             return at, True
+    return len(data), False
 
 
 # --- values that are longer than the first bytes of a file
@@ -197,8 +198,19 @@ def outline(data: bytes) -> bytes | None:
         try:
             return msgspec.json.encode(_shortened(memoryview(text), 0)) + b"\n"
         except _BROKEN:
-            continue
+            found = _scanned(text) if text.startswith(b"{") else NONE
+            if found.values and not found.is_cut:
+                brief = {key: _brief(value) for key, value in found.values.items()}
+                return msgspec.json.encode(brief) + b"\n"
     return None
+
+
+def _brief(value: bytes) -> Any:
+    """A value of an object that can't be decoded as a whole; what can't be decoded by itself is left empty."""
+    try:
+        return _shortened(memoryview(value), 1)
+    except _BROKEN:
+        return {b"{": {}, b"[": [], b'"': ""}.get(value[:1])
 
 
 def _shortened(text: memoryview, depth: int) -> Any:

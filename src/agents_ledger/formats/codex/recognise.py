@@ -24,16 +24,16 @@ _LINES = 20
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first lines; the name only makes us surer."""
-    head = head if head[:1] == b"{" else head.lstrip(MARKS)
+    whole, head = head, head if head[:1] == b"{" else head.lstrip(MARKS)
     known = 8 if _NAME.search(path) else 0
-    if not head and known and path.endswith(_PACKED):
+    if not whole and known and path.endswith(_PACKED):
         return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
     if found := _ENVELOPE.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
     if _BEHIND.search(head):
         return Kind("rollout", "lines", 70 + known)  # behind something else: a rollout may begin with broken lines
     entries = lines(head)[:_LINES]
-    if not entries and head and _WHOLE_NAME.search(path):
+    if not entries and whole and _WHOLE_NAME.search(path):
         return Kind("rollout", "lines", 20)  # all that we may look at is broken: nobody else gives such names
     return _by_entries(entries, known) if entries else None
 
