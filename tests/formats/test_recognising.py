@@ -178,7 +178,7 @@ def test_a_gemini_document_with_sorted_keys_and_many_messages_is_captured(tmp_pa
         {"id": f"message-{at}", "timestamp": f"2026-04-14T00:{at:02}:00.000Z", "type": kind, "content": _LARGE}
         for at, kind in enumerate(["user", "gemini"] * 5)
     ]
-    session = {"sessionId": "970c", "projectHash": "40fc", "startTime": "2026-04-14T00:00:00.000Z", "kind": "main"}
+    session = {"sessionId": "970c", "projectHash": "40fc", "startTime": "2026-04-14T00:00:00.000Z"}
     whole = {**session, "lastUpdated": "2026-04-14T00:10:00.000Z", "messages": messages}
     path = tmp_path / "full.jsonl"
     for name, style in (("pretty", {"indent": 2}), ("compact", {"separators": (",", ":")})):
@@ -246,6 +246,7 @@ def test_half_a_surrogate_pair_hides_no_keys() -> None:
     assert (found.text("sessionId"), found.is_cut) == ("s", False)
     outline = json.loads(members.outline(json.dumps({**odd, "large": _LARGE}).encode()) or b"{}")
     assert (list(outline), outline["sessionId"]) == ([*odd, "large"], "s")
+    assert members.outline(b'{\n"a": 1}') == b'{\n "a": 1\n}'
     document = {"messages": [{"content": "\ud800" + _LARGE}], "projectHash": "h", "sessionId": "s"}
     assert claimed(Path("/x/full.jsonl"), json.dumps(document, indent=1).encode()) == ("gemini", "record", "document")
 

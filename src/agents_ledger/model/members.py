@@ -190,19 +190,23 @@ def is_open(head: bytes) -> bool:
 def outline(data: bytes) -> bytes | None:
     """The first JSON value of a file with long texts and lists cut short; None if it can't be decoded.
 
-    It has all keys of the object and of the first items inside it, in their order.
+    It has all keys of the object and of the first items inside it, in their order, on one line or many as the value is.
     """
     start = data.lstrip(MARKS)
     line, end, _ = start.partition(b"\n")
-    for text in (line, start) if end else (start,):
-        try:
-            return msgspec.json.encode(_shortened(memoryview(text), 0)) + b"\n"
-        except _BROKEN:
-            found = _scanned(text) if text.startswith(b"{") else NONE
-            if found.values and not found.is_cut:
-                brief = {key: _brief(value) for key, value in found.values.items()}
-                return msgspec.json.encode(brief) + b"\n"
-    return None
+    if (found := _in_brief(line)) is not None:
+        return msgspec.json.encode(found) + b"\n"
+    found = _in_brief(start) if end else None
+    return None if found is None else msgspec.json.format(msgspec.json.encode(found), indent=1)
+
+
+def _in_brief(text: bytes) -> Any:
+    try:
+        return _shortened(memoryview(text), 0)
+    except _BROKEN:
+        found = _scanned(text) if text.startswith(b"{") else NONE
+        is_whole = found.values and not found.is_cut
+        return {key: _brief(value) for key, value in found.values.items()} if is_whole else None
 
 
 def _brief(value: bytes) -> Any:
