@@ -297,7 +297,9 @@ def test_a_file_without_a_header_is_named_by_its_file() -> None:
     events = read([message("user", "Hi"), message("assistant", "Hello")])
     assert only(Problem, events) == [Problem("missing-header", THREAD)]
     assert {step.session for step in only(Step, events)} == {THREAD}
-    assert FORMAT.reader(Source("/x/raw_transcript", "rollout")).name == "raw_transcript"  # type: ignore[attr-defined]
+    assert FORMAT.reader(Source("/x/rollout-mine.jsonl", "rollout")).name == "rollout-mine"  # type: ignore[attr-defined]
+    one, other = (FORMAT.reader(Source(f"/x/{name}/raw_transcript", "rollout")) for name in "ab")
+    assert one.name != other.name  # type: ignore[attr-defined]
 
 
 def test_a_repeated_header_brings_new_facts() -> None:

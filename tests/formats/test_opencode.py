@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from agents_ledger.capture.databases import Groups, copied
+from agents_ledger.capture.sync import Sync
 from agents_ledger.formats.opencode import FORMAT
 from agents_ledger.formats.opencode.messages import usage_of
+from agents_ledger.ledger import Ledger
 from agents_ledger.model.entries import File, Usage
 from agents_ledger.model.formats import Machine, Source
 from agents_ledger.model.opencode_ids import own_id, session_id, wrote
@@ -42,11 +44,26 @@ def tool(name: str, state: Json) -> Json:
     return {"type": "tool", "tool": "bash", "callID": name, "state": state}
 
 
+def document(*messages: Json, **info: Any) -> Json:
+    """An export."""
+    session = {"id": "ses_1", "title": "T", "directory": "/w", "version": "1", "time": {"created": 1, "updated": 2}}
+    return {"info": {**session, **info}, "messages": messages}
+
+
+def synced(folder: Path, *messages: Json, **info: Any) -> Ledger:
+    """A ledger with an export, about which nothing was wrong."""
+    path = folder / "export.json"
+    path.write_text(json.dumps(document(*messages, **info)))
+    ledger = Ledger.open(f"sqlite:///{folder / 'l.db'}")
+    summary = Sync(ledger, Machine(str(folder), {}, "linux")).run([str(path)])
+    assert (summary.sources, summary.problems) == ({"opencode": 1}, 0)
+    return ledger
+
+
 def read(*messages: Json, **info: Any) -> list[Event]:
     """An export, without its marks of places."""
-    session = {"id": "ses_1", "title": "T", "directory": "/w", "version": "1", "time": {"created": 1, "updated": 2}}
     reader = FORMAT.reader(Source("/x.json", "export"))
-    assert list(reader.read(json.dumps({"info": {**session, **info}, "messages": messages}).encode(), "")) == []
+    assert list(reader.read(json.dumps(document(*messages, **info)).encode(), "")) == []
     return [event for event in reader.end() if not isinstance(event, At)]
 
 
@@ -183,6 +200,76 @@ def test_a_compaction_has_its_summary_and_what_it_keeps() -> None:
     assert found.usage == Usage(3, 1, 0, 0, 0)
     failed = answer("msg_4", at=4, parent="msg_3", summary=True, error={"name": "X"})
     assert not [event for event in read(*before, asked, failed) if isinstance(event, Compacted)]
+
+
+def test_the_thoughts_behind_a_summary_are_kept_for_people(tmp_path: Path) -> None:
+    before = [user("msg_1", says("q")), answer("msg_2", says("a"))]
+    asked = user("msg_3", {"type": "compaction", "auto": True}, at=3)
+    thoughts = [{"type": "reasoning", "text": "what matters"}, {"type": "reasoning", "text": "is this"}]
+    parts = [{"type": "step-start"}, *thoughts, says("so far"), {"type": "step-finish"}]
+    summary = answer("msg_4", *parts, at=4, parent="msg_3", summary=True, mode="compaction")
+    after = [user("msg_5", says("and now?"), at=10), answer("msg_6", says("b"), at=11, parent="msg_5")]
+    assert only(Compacted, *before, asked, summary).thinking == "what matters\nis this"
+    assert only(Compacted, *before, asked, answer("msg_4", says("s"), parent="msg_3", summary=True)).thinking is None
+    with synced(tmp_path, *before, asked, summary, *after) as ledger:
+        head = ledger.head("opencode:ses_1") or ""
+        _, compaction, last = [ledger.get(turn.id) for turn in ledger.path(head)]
+        assert compaction.compaction is not None
+        assert compaction.compaction.summary == "so far"
+        (message,) = compaction.messages
+        assert (message.role, message.content, message.thinking) == ("assistant", None, "what matters\nis this")
+        context = ledger.context(last.turn.id)
+        assert context.summary == "so far"
+        assert [row.content for turn in context.turns for row in turn.messages] == ["and now?", "b"]
+
+
+def test_an_export_keeps_the_order_of_its_document() -> None:
+    told = [user("msg_9", says("q"), at=9), answer("msg_1", says("a"), says("b"), at=1, parent="msg_9")]
+    told[1]["parts"][0]["id"], told[1]["parts"][1]["id"] = "prt_9", "REDACTED"
+    assert [event.content for event in said(*told) if event.content] == ["q", "a", "b"]
+
+
+@pytest.mark.parametrize("redacted", ["REDACTED", "[REDACTED]", "msg_REDACTED", "********"])
+def test_an_export_with_redacted_ids_is_told_as_a_whole(redacted: str, tmp_path: Path) -> None:
+    done = {"status": "completed", "input": {}, "output": "x"}
+    told = [
+        user(redacted, says("one"), at=1),
+        answer(redacted, says("1"), tool(redacted, done), tool(redacted, {**done, "output": "y"}), parent=redacted),
+        user("msg_5", says("two"), at=5),
+        answer(redacted, says("2"), at=6, parent="msg_5"),
+        user(redacted, says("three"), at=8),
+        answer("msg_9", says("3"), at=9, parent=redacted),
+    ]
+    for message in told[:4]:
+        message["parts"] = [{**part, "id": redacted, "messageID": redacted} for part in message["parts"]]
+    with synced(tmp_path, *told, id=redacted) as ledger:
+        (line,) = ledger.sessions()
+        turns = [ledger.get(turn.id) for turn in ledger.path(ledger.head(line.session.label) or "")]
+        assert [turn.messages[0].content for turn in turns] == ["one", "two", "three"]
+        assert [turn.messages[-1].content for turn in turns] == ["1", "2", "3"]
+        assert [call.result_json for call in turns[0].calls] == ['"x"', '"y"']
+
+
+def test_two_exports_with_redacted_ids_are_two_sessions(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        told = [user("REDACTED", says(name)), answer("REDACTED", says("ok"), parent="REDACTED")]
+        (tmp_path / "source" / name / "full.jsonl").write_text(json.dumps(document(*told, id="REDACTED"), indent=2))
+    with Ledger.open(f"sqlite:///{tmp_path / 'l.db'}") as ledger:
+        summary = Sync(ledger, Machine(str(tmp_path), {}, "linux")).run([str(tmp_path / "source")])
+        assert (summary.sources, summary.new_sessions, summary.new_turns, summary.problems) == (
+            {"opencode": 2},
+            2,
+            2,
+            0,
+        )
+
+
+def test_an_answer_whose_question_is_gone_is_told() -> None:
+    found = read(answer("msg_6", says("a"), at=6, parent="msg_0"))
+    assert [event.code for event in found if isinstance(event, Problem)] == ["missing-parent"]
+    assert [event.content for event in found if isinstance(event, Said) and event.content] == ["a"]
+    assert not [event for event in read(answer("msg_6", says("a"), parent="REDACTED")) if isinstance(event, Problem)]
 
 
 def test_what_was_reverted_stays_and_the_pointer_goes_back() -> None:

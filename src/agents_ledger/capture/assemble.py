@@ -382,6 +382,9 @@ class Assembler:
         draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
         draft.native_id = step.native_id
         draft.compaction = step
+        if step.thinking:  # kept for people: the model goes on from the summary alone
+            remark = {"excludeFromContext": True}
+            draft.say(Said(session=step.session, role="assistant", thinking=step.thinking, metadata=remark), at, place)
         if step.usage is not None:
             draft.spend(step.usage, step.native_id, step.model, step.provider, at, None)
         here = Spot(draft, WHOLE)

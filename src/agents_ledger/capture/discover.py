@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP, ENOENT, ENOTDIR
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from agents_ledger.model.captures import PACKED
 from agents_ledger.model.formats import Format, Kind, Machine
 
 HEAD_BYTES = 64 * 1024
+OUTLINE_BYTES = 32 * 1024 * 1024  # of a file that no format knows by its head
 _FIRST_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*)')
 _LAST = b"~"  # after every time
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)
@@ -165,6 +166,22 @@ def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[For
     return best
 
 
+def outlined(head: bytes, read: Callable[[int], bytes]) -> bytes | None:
+    """A file in brief, to be recognised by, where its first JSON value goes on behind its head; None for other files.
+
+    The keys that tell whose a document is may stand behind its messages: some programs sort them. `read` gives as many
+    of the file's first bytes as it is asked for.
+    """
+    from agents_ledger.model import members  # noqa: PLC0415 - few files are not recognised by their heads
+
+    is_zst = is_packed(head)
+    plain = _unpacked(head) if is_zst else head
+    if len(plain) < HEAD_BYTES or not members.is_open(plain):
+        return None
+    found = read(OUTLINE_BYTES)
+    return members.outline(_unpacked(found, OUTLINE_BYTES) if is_zst else found)
+
+
 def is_packed(head: bytes) -> bool:
     """Whether a file is packed with zstd."""
     return head.startswith(PACKED)
@@ -184,10 +201,10 @@ def is_broken(head: bytes) -> bool:
     return is_empty and not unpacker.eof and len(head) < HEAD_BYTES
 
 
-def _unpacked(head: bytes) -> bytes:
+def _unpacked(head: bytes, limit: int = HEAD_BYTES) -> bytes:
     from agents_ledger.model import zstd  # noqa: PLC0415 - few files are packed
 
     try:
-        return zstd.ZstdDecompressor().decompress(head, HEAD_BYTES)
+        return zstd.ZstdDecompressor().decompress(head, limit)
     except zstd.ZstdError:
         return b""

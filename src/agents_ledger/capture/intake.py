@@ -7,10 +7,11 @@ anything meanwhile; otherwise it is read once more. So a live writer and `ldg sy
 import random
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from agents_ledger.capture import turnstile
-from agents_ledger.capture.discover import HEAD_BYTES, Found, below, is_gone, recognise
+from agents_ledger.capture.discover import HEAD_BYTES, Found, below, is_gone, outlined, recognise
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.taking import Taking
@@ -111,7 +112,10 @@ class Intake:
         if known is not None:
             return known.kind, known.shape
         with SourceFile(found.path) as file:
-            claim = recognise(found, [form], file.at(0, HEAD_BYTES))
+            head = file.at(0, HEAD_BYTES)
+            claim = recognise(found, [form], head)
+            if claim is None and (brief := outlined(head, partial(file.at, 0))) is not None:
+                claim = recognise(found, [form], brief)
         return None if claim is None else (claim[1].name, claim[1].shape)
 
     def _fresh(self) -> Taking:

@@ -7,10 +7,11 @@ into a ledger of its own, and what it says there stands in this one.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agents_ledger.capture.discover import HEAD_BYTES, Found, began, recognise
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, outlined, recognise
 from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
@@ -19,6 +20,7 @@ from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
+from agents_ledger.store import Tx
 
 _USUAL = 50  # the place of what is not recognised any more in the order of reading
 
@@ -94,5 +96,18 @@ def _place(taking: Taking, capture: Capture) -> tuple[int, bytes]:
         return _USUAL, began(capture.shape, b"")
     with taking.ledger.database.read() as tx:
         head = next(evidence.read(tx, capture.id), b"")[:HEAD_BYTES]
-    claim = recognise(Found(capture.path, capture.size_bytes, capture.modified_ns), [form], head)
+        found = Found(capture.path, capture.size_bytes, capture.modified_ns)
+        claim = recognise(found, [form], head)
+        if claim is None and (brief := outlined(head, partial(_first_bytes, tx, capture.id))) is not None:
+            claim = recognise(found, [form], brief)
     return _USUAL if claim is None else claim[1].order, began(capture.shape, head)
+
+
+def _first_bytes(tx: Tx, capture_id: int, length: int) -> bytes:
+    """The first bytes of a captured source."""
+    found = bytearray()
+    for block in evidence.read(tx, capture_id):
+        found += block
+        if len(found) >= length:
+            break
+    return bytes(found[:length])

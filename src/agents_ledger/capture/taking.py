@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, outlined, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
@@ -104,24 +105,32 @@ class Taking:
             return None
         try:
             with SourceFile(found.path) as file:
-                head = file.at(0, HEAD_BYTES)
+                head = shown = file.at(0, HEAD_BYTES)
+                claim = self._claim(found, chosen, head)
+                if claim is None and (brief := outlined(head, partial(file.at, 0))) is not None:
+                    shown = brief
+                    claim = self._claim(found, chosen, brief)
         except OSError as problem:
             self._refuse(found.name, Problem("unreadable", problem.strerror or str(problem)), summary)
             return None
-        claim = recognise(found, chosen, head)
-        if claim is None and found.format is not None:
-            claim = recognise(msgspec.structs.replace(found, format=None), self.formats.values(), head)
-            if claim is not None:
-                self._note(found.name, Problem("foreign-header", f"{claim[0].name}, in a place of {found.format.name}"))
         if claim is None and known is not None and known.format in self.formats:
             # it was one of ours: what it has become is kept
             form = self.formats[known.format]
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
         if claim is None:
-            if not self._is_of_others(found, chosen, head):
+            if not self._is_of_others(found, chosen, shown):
                 self._leave(found, head, summary)
             return None
         return Work(found, *claim, known, began(claim[1].shape, head))
+
+    def _claim(self, found: Found, chosen: list[Format], head: bytes) -> tuple[Format, Kind] | None:
+        """The format that knows a file by its first bytes: the one in whose place it lies, or any other."""
+        claim = recognise(found, chosen, head)
+        if claim is None and found.format is not None:
+            claim = recognise(msgspec.structs.replace(found, format=None), self.formats.values(), head)
+            if claim is not None:
+                self._note(found.name, Problem("foreign-header", f"{claim[0].name}, in a place of {found.format.name}"))
+        return claim
 
     def _is_of_others(self, found: Found, chosen: list[Format], head: bytes) -> bool:
         """Whether a format knows a file that was not asked for."""
@@ -218,8 +227,10 @@ class Taking:
 
     def _has_better(self, item: Work) -> bool:
         """Whether a session has a richer source than this copy of it."""
+        if not item.kind.session:
+            return False
         self.writer.flush()
-        label = f"{item.format.name}:{Path(item.found.name).name.partition('.')[0]}"
+        label = f"{item.format.name}:{item.kind.session}"
         with self.ledger.database.read() as tx:
             return any(row[3] != item.kind.name for row in tx.rows("captures_of_session", label=label))
 

@@ -26,11 +26,12 @@ from agents_ledger.exports.pages import (
     title,
     turn_facts,
 )
-from agents_ledger.exports.pictures import described, picture
+from agents_ledger.exports.pictures import picture
 from agents_ledger.exports.style import STYLE
 from agents_ledger.exports.texts import pretty
 from agents_ledger.model.changes import Line
 from agents_ledger.model.chronicle import Chapter, Chronicle
+from agents_ledger.model.pictures import described
 from agents_ledger.model.story import Block, Call, Image, Result, Text, Thinking
 
 if TYPE_CHECKING:

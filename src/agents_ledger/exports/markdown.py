@@ -27,9 +27,9 @@ from agents_ledger.exports.pages import (
     title,
     turn_facts,
 )
-from agents_ledger.exports.pictures import described
 from agents_ledger.exports.texts import pretty
 from agents_ledger.model.chronicle import Chapter, Chronicle
+from agents_ledger.model.pictures import described
 from agents_ledger.model.story import Block, Call, Image, Result, Text, Thinking
 
 if TYPE_CHECKING:

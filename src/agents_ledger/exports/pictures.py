@@ -37,15 +37,3 @@ def picture(image: Image) -> Picture | None:
     if kind is None and head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         kind = "image/webp"
     return None if kind is None else Picture(kind, image.data)
-
-
-def size_of(image: Image) -> int | None:
-    """Its size in bytes, if that is known."""
-    return len(image.data) * 3 // 4 if image.data else image.size_bytes
-
-
-def described(image: Image) -> str:
-    """A picture in words, where it can't be shown."""
-    size = size_of(image)
-    facts = [image.media_type or "of unknown type", *([f"{size:,} bytes"] if size is not None else [])]
-    return f"image: {', '.join(facts)}"

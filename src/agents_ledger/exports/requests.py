@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from agents_ledger.exports.pictures import described, picture
+from agents_ledger.exports.pictures import picture
 from agents_ledger.exports.texts import compact
+from agents_ledger.model.pictures import described
 from agents_ledger.model.retelling import NO_RESULT
 from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, Text, Thinking
 from agents_ledger.model.writing import Losses

@@ -250,7 +250,7 @@ def _blocks(row: MessageRow, calls: list[CallRow], held: list[Held]) -> Iterator
             if block.get("at", len(calls)) < len(calls):
                 yield _call(calls[block["at"]])
         elif kind == "image":
-            yield next(pictures, _faint(block))
+            yield _faint(block) if block.get("left_out") else next(pictures, _faint(block))
         else:
             yield Text(f"[{kind}]")
 

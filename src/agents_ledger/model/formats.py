@@ -42,6 +42,7 @@ class Kind(Struct, frozen=True):
     score: int = 50  # when several formats claim a file, the surest one has it
     order: int = 50  # small ones are read first (archives before what continues them)
     is_fallback: bool = False  # a poorer copy: read only where the session has no other source
+    session: str = ""  # of such a copy: the session that its path names
     group: str = ""  # of a bundle, where its folder holds several: the one that the file belongs to
 
 

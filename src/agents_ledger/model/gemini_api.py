@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from agents_ledger.model.loose import Json, mapping, text
+from agents_ledger.model.pictures import picture_of
 from agents_ledger.model.steps import Asked
 from agents_ledger.model.story import Image, Text
 
@@ -86,11 +87,17 @@ class Response(Struct):
         return next((each for each in _outcome(self.value.get("response")) if isinstance(each, str) and each), None)
 
 
-def content_of(parts: Any) -> Content:
-    """The parts of a message, sorted."""
+def content_of(parts: Any, *, is_ours: bool = False) -> Content:
+    """The parts of a message, sorted; one that was written from here may have words in place of a picture."""
     found = Content()
     for part in parts_of(parts):
-        _take(found, part)
+        words = part.get("text")
+        block = picture_of(words) if is_ours and isinstance(words, str) else None
+        if block is None:
+            _take(found, part)
+        else:
+            found.pictures.append(block)
+            found.order.append(block)
     return found
 
 

@@ -70,6 +70,11 @@ def uuid4(random: bytes) -> str:
     return _uuid(int.from_bytes(random, "big"), 4)
 
 
+def written_id(session: str, count: int) -> str:
+    """The UUID of the n-th line that is written for a session whose format wants one."""
+    return uuid4(_sha256(f"{session}/{count}".encode("utf-8", "surrogatepass")).digest()[:16])
+
+
 def uuid7(at_ms: int, random: bytes) -> str:
     """A UUID of version 7 (ordered by time) out of 16 random bytes."""
     number = min(max(at_ms, 0), _LAST_STAMP) << _RANDOM_BITS | int.from_bytes(random[-10:], "big")

@@ -1,12 +1,15 @@
 """Sessions out of rows, files or a document: what is said of each as a whole, its messages in order, their parts."""
 
+from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct, field
 
 from agents_ledger.model.lines import objects, values
 from agents_ledger.model.loose import LARGEST, Json, mapping, text
+from agents_ledger.model.opencode_ids import is_redacted
 from agents_ledger.model.steps import At, Event, Problem
 
 _COLUMNS = {"project_id": "projectID", "workspace_id": "workspaceID", "parent_id": "parentID"}
@@ -38,9 +41,12 @@ class Session(Struct):
     messages: dict[str, Message] = field(default_factory=dict)
     parts: dict[str, list[Part]] = field(default_factory=dict)  # by message
     todos: list[Json] = field(default_factory=list)
+    is_document: bool = False  # an export: messages and parts stand in their order, and nothing comes later
 
     def ordered(self) -> list[Message]:
-        """The messages in the order in which OpenCode tells them: by time, then by id."""
+        """The messages in the order of a document; of rows and files in that of OpenCode: by time, then by id."""
+        if self.is_document:
+            return list(self.messages.values())
         for message in self.messages.values():
             message.parts = sorted(self.parts.get(message.id, []), key=lambda part: text(part.value.get("id")) or "")
         return sorted(self.messages.values(), key=lambda one: (moment(one.value, "created") or 0, one.id))
@@ -109,14 +115,37 @@ def _from_columns(key: str, facts: Json) -> Json:
 
 
 def _export(value: Json, name: str, found: dict[str, Session]) -> None:
+    """A session as a document. Ids that were redacted say nothing: the document's order does."""
     info = mapping(value.get("info"))
-    _session(info, name, found)
-    for message in value["messages"] if isinstance(value.get("messages"), list) else ():
-        told = mapping(mapping(message).get("info"))
-        _message({"sessionID": info.get("id"), **told}, name, found)
-        parts = mapping(message).get("parts")
-        for part in parts if isinstance(parts, list) else ():
-            _part({"sessionID": info.get("id"), "messageID": told.get("id"), **mapping(part)}, name, found)
+    listed = value.get("messages")
+    messages = [mapping(one) for one in listed] if isinstance(listed, list) else []
+    session = _of(_known_id(info.get("id")) or _derived_id(info, messages), found)
+    assert session is not None, "it has one id or the other"  # noqa: S101
+    session.value = {**info, "id": session.id, "parentID": _known_id(info.get("parentID"))}
+    session.record, session.is_document = name, True
+    names = [_known_id(mapping(message.get("info")).get("id")) for message in messages]
+    often = {key for key, times in Counter(names).items() if times > 1}
+    for number, (message, given) in enumerate(zip(messages, names, strict=True), 1):
+        key = f"message-{number}" if given is None or given in often else given
+        told = {"sessionID": session.id, **mapping(message.get("info")), "id": key}
+        parts = message.get("parts")
+        listed_parts = [mapping(part) for part in parts] if isinstance(parts, list) else []
+        session.messages[key] = Message(key, told, name, [Part(part, name) for part in listed_parts])
+
+
+def _known_id(name: Any) -> str | None:
+    """An id, if it still is one."""
+    key = text(name)
+    return None if key is None or is_redacted(key) else key
+
+
+def _derived_id(info: Json, messages: list[Json]) -> str:
+    """An id for a session that has none any more: by when it began, what it is called, and its first question."""
+    first = mapping(messages[0].get("info")) if messages else {}
+    parts = messages[0].get("parts") if messages else None
+    words = [mapping(part).get("text") for part in parts] if isinstance(parts, list) else []
+    told = [info.get("time"), info.get("slug"), info.get("title"), info.get("directory"), first.get("time"), words]
+    return f"redacted-{sha256(ascii(told).encode()).hexdigest()[:24]}"
 
 
 def _session(value: Json, name: str, found: dict[str, Session]) -> None:

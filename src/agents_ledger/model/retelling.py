@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from agents_ledger.model.pictures import placeholder
 from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, Text, Thinking
 from agents_ledger.model.tools import translate
 from agents_ledger.model.writing import Losses
@@ -102,7 +103,7 @@ class _Teller:
         if block.data or block.url:
             return block
         self._losses.note("image-left-out", "its bytes are not here")
-        return Text(f"[image: {block.media_type or 'of unknown type'}]")
+        return Text(placeholder(block))
 
     def _call(self, block: Call) -> Block:
         found = (block.tool, block.params, []) if self._is_own else translate(block.tool, block.params, self._agent)

@@ -140,6 +140,7 @@ class Compacted(Step, frozen=True, kw_only=True, gc=False):
     """A compaction: from here on the model sees a summary instead of what came before."""
 
     summary: str = ""
+    thinking: str | None = None  # what the model thought before it wrote the summary
     first_kept: str | None = None  # native id of the first step that stays in context
     kept: tuple[str, ...] | None = None  # native ids of exactly those that stay
     replacement: Any = None

@@ -66,10 +66,11 @@ class _Teller:
 
     def said(self, entry: Entry) -> Line:
         content = [part for block in entry.blocks for part in parts(block, self._losses)]
-        first = content[0].get("text")
-        if isinstance(first, str) and first.lstrip().startswith(_UNSENT):
+        # Gemini CLI looks at the text of all parts, also where a picture stands before it
+        texts = [part for part in content if "text" in part]
+        if "".join(part["text"] for part in texts).lstrip().startswith(_UNSENT):
             self._losses.note("text-marked", f"begins as a command does: it stands behind {_MARK!r}")
-            content[0] = {"text": f"{_MARK}{first}"}
+            texts[0]["text"] = f"{_MARK}{texts[0]['text']}"
         return self.line(entry.turn_id, "user", entry.at, {"content": content})
 
     def answer(self, entry: Entry, results: list[Entry]) -> Line:

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from agents_ledger.exports.agents.opencode_copying import again
-from agents_ledger.exports.pictures import described, picture
+from agents_ledger.exports.pictures import picture
 from agents_ledger.model.opencode_ids import own_id, session_id
+from agents_ledger.model.pictures import placeholder
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, Text
 from agents_ledger.model.writing import Fork, Line, Losses, Native
@@ -108,8 +109,8 @@ class _Teller:
             found = picture(block)
             if found is not None:
                 return {"type": "file", "mime": found.media_type, "url": f"data:{found.media_type};base64,{found.data}"}
-            self._losses.note("image-left-out", "its bytes are not here")
-            return {"type": "text", "text": f"[{described(block)}]"}
+            self._losses.note("image-left-out", "its bytes are not here, or are no picture of a known type")
+            return {"type": "text", "text": placeholder(block)}
         assert isinstance(block, Text), "thinking was retold as text, calls have results"  # noqa: S101
         return {"type": "text", "text": block.text}
 

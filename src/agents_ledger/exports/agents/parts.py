@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from agents_ledger.exports.pictures import described, picture
+from agents_ledger.exports.pictures import picture
+from agents_ledger.model.pictures import placeholder
 from agents_ledger.model.story import Block, Call, Entry, Image, Result, Story, Text
 from agents_ledger.model.writing import Losses
 
@@ -47,6 +48,6 @@ def parts(block: Block, losses: Losses) -> Iterator[Json]:
 def _picture(image: Image, losses: Losses) -> Json:
     found = picture(image)
     if found is None:
-        losses.note("image-left-out", "its bytes are not here")
-        return {"text": f"[{described(image)}]"}
+        losses.note("image-left-out", "its bytes are not here, or are no picture of a known type")
+        return {"text": placeholder(image)}
     return {"inlineData": {"mimeType": found.media_type, "data": found.data}}

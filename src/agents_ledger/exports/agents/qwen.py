@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from agents_ledger.exports.agents.parts import begun, parts
 from agents_ledger.exports.agents.qwen_copying import again
-from agents_ledger.model.ids import uuid4
+from agents_ledger.model.ids import uuid4, written_id
 from agents_ledger.model.retelling import retold
 from agents_ledger.model.story import Entry, Result, Story
 from agents_ledger.model.times import iso
@@ -38,7 +37,7 @@ class _Chain:
 
     def line(self, turn_id: str, kind: str, at: int, fields: Mapping[str, Any]) -> Line:
         self._count += 1
-        uuid = uuid4(sha256(f"{self._fork.session}/{self._count}".encode()).digest()[:16])
+        uuid = written_id(self._fork.session, self._count)
         value = {
             "uuid": uuid,
             "parentUuid": self._last,

@@ -1,32 +1,30 @@
 """How Claude Code's files are told from others."""
 
-import re
-
 import msgspec
 from msgspec import Raw, Struct
 
 from agents_ledger.formats.claude_code.lines import NOTHING
 from agents_ledger.formats.claude_code.states import OTHERS, SILENT, STATES
 from agents_ledger.model.formats import Kind
+from agents_ledger.model.members import MARKS, Members, lines, only_object
 
 _LINES = 24  # of the head that are looked at
 _SURE, _LIKELY, _PERHAPS = 90, 70, 40
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _OWN = (SILENT | STATES | OTHERS) - {"session", "compaction", "result", "started", "summary"}
-_META = re.compile(rb'^\s*\{[^{}]*"agentType"\s*:[^{}]*\}\s*$')
-_CUT = (b'"parentUuid"', b'"isSidechain"')
 
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is by its first bytes; the path only makes it surer."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    if _META.match(head) and (name.endswith(".meta.json") or b'"toolUseId"' in head):
-        # Qwen Code's notes name the subagent's status and parent; they are not for us.
-        return None if b'"parentSessionId"' in head else Kind("meta", "document", _SURE)
+    path = path.replace("\\", "/")
     score = _score(head)
-    if score == 0:
-        return None
-    return Kind("transcript", "lines", score + 5 * ("/.claude/projects/" in path.replace("\\", "/")))
+    if score:
+        return Kind("transcript", "lines", score + 5 * ("/.claude/projects/" in path))
+    note = only_object(head)
+    # (Qwen Code's notes name the subagent's status and parent; they are not for us)
+    if note.has("agentType") and not note.has("parentSessionId"):
+        return Kind("meta", "document", _SURE) if path.endswith(".meta.json") or note.has("toolUseId") else None
+    return None
 
 
 class Probe(Struct, frozen=True, gc=False, rename="camel"):
@@ -56,9 +54,8 @@ _shape = msgspec.json.Decoder(Shape).decode
 
 def _score(head: bytes) -> int:
     """How sure the first lines are; 0 for another agent's."""
-    lines = head.split(b"\n", _LINES)
     best = 0
-    for number, line in enumerate(lines[:_LINES]):
+    for number, line in enumerate(head.lstrip(MARKS).split(b"\n", _LINES)[:_LINES]):
         try:
             probe = _probe(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -69,9 +66,16 @@ def _score(head: bytes) -> int:
         best = max(best, score if number or probe.type != "session" else 0)
         if best == _SURE:
             return best
-    if best == 0 and len(lines) == 1 and all(word in head for word in _CUT) and b'"parts"' not in head:
-        return _LIKELY  # the first line alone is longer than the head
+    if best == 0 and (found := lines(head)) and _is_cut_line(found[-1]):
+        return _LIKELY  # a line alone is longer than the head
     return best
+
+
+def _is_cut_line(line: Members) -> bool:
+    """Whether a line that goes on behind the head is one of ours, as far as it goes."""
+    message = line.inside("message")
+    is_ours = line.has("isSidechain") and (line.has("parentUuid") or message.has("content"))
+    return line.is_cut and is_ours and not message.has("parts")
 
 
 def _line_score(probe: Probe) -> int | None:

@@ -9,6 +9,7 @@ from agents_ledger.formats.claude_code.lines import plain
 from agents_ledger.formats.claude_code.reader import Transcript
 from agents_ledger.formats.claude_code.sessions import Sessions
 from agents_ledger.formats.claude_code.states import small, word
+from agents_ledger.model.file_names import own_name
 from agents_ledger.model.formats import Reader, Source
 from agents_ledger.model.steps import Event, Facts, Problem
 from agents_ledger.model.texts import storable
@@ -29,7 +30,7 @@ def _named(path: str) -> tuple[str | None, str | None]:
     *folders, name = storable(path).replace("\\", "/").split("/")
     stem = name.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".meta.json")
     if not stem.startswith("agent-"):
-        return stem or None, None
+        return own_name(storable(path), stem) or None, None
     place = len(folders) - 1 - folders[::-1].index("subagents") if "subagents" in folders else 0
     return folders[place - 1] if place > 0 else None, stem.removeprefix("agent-") or None
 

@@ -10,6 +10,7 @@ import msgspec
 from agents_ledger.formats.codex.contents import replacement
 from agents_ledger.formats.codex.fields import Item, count, label, rows, table, text, wrong
 from agents_ledger.formats.codex.state import State, digest
+from agents_ledger.model.file_names import own_name
 from agents_ledger.model.steps import Base, Compacted, Event, Facts, Noted, Problem, Said
 from agents_ledger.model.times import from_iso
 
@@ -20,12 +21,12 @@ _EXTRA_BYTES = 4000
 
 
 def named(path: str) -> str:
-    """The thread's id by the file's name; the name itself if it has none."""
+    """The thread's id by the file's name; if that has none, the name itself or (of `full.jsonl`) one of its own."""
     name = re.split(r"[\\/]", path)[-1]
     if found := _UUID.findall(name):
         return str(found[-1]).lower()
     bare = name.removesuffix(".zst").removesuffix(".jsonl")[:200]
-    return bare if bare and bare.isprintable() else f"unnamed-{digest(path)[:16]}"
+    return own_name(path, bare) if bare and bare.isprintable() else f"unnamed-{digest(path)[:16]}"
 
 
 def session_meta(state: State, meta: Item, ordinal: int | None, at: int | None) -> Iterator[Event]:

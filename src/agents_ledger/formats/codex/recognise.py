@@ -1,12 +1,10 @@
 """What Codex's files look like, wherever they are."""
 
 import re
-from collections.abc import Iterable, Iterator
-
-import msgspec
 
 from agents_ledger.formats.codex.items import TYPES
 from agents_ledger.model.formats import Kind
+from agents_ledger.model.members import MARKS, Members, lines
 
 _KINDS = frozenset(
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "token_usage_record"]
@@ -22,58 +20,44 @@ _NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
 _WHOLE_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$")
 _PACKED = ".zst"
 _LINES = 20
-_LINE_BYTES = 32_768
 
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first lines; the name only makes us surer."""
+    whole, head = head, head if head[:1] == b"{" else head.lstrip(MARKS)
     known = 8 if _NAME.search(path) else 0
-    if not head and known and path.endswith(_PACKED):
+    if not whole and known and path.endswith(_PACKED):
         return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
     if found := _ENVELOPE.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
     if _BEHIND.search(head):
         return Kind("rollout", "lines", 70 + known)  # behind something else: a rollout may begin with broken lines
-    entries = list(_entries(head.split(b"\n", _LINES)[:_LINES]))
-    if not entries and head and _WHOLE_NAME.search(path):
+    entries = lines(head)[:_LINES]
+    if not entries and whole and _WHOLE_NAME.search(path):
         return Kind("rollout", "lines", 20)  # all that we may look at is broken: nobody else gives such names
     return _by_entries(entries, known) if entries else None
 
 
-def _by_entries(entries: list[dict[str, object]], known: int) -> Kind | None:
+def _by_entries(entries: tuple[Members, ...], known: int) -> Kind | None:
     """The same for lines that were written in another way than Codex writes them, and for other files."""
     first = entries[0]
-    kind = first.get("type") if isinstance(first.get("type"), str) else None
-    if kind in _KINDS and isinstance(first.get("payload"), dict):
+    kind = first.text("type")
+    if kind in _KINDS and first.is_object("payload"):
         return Kind("rollout", "lines", 80 + known)
     if _is_bare(entries):
         return Kind("rollout", "lines", 75 + known)
-    if known and (kind in TYPES or "record_type" in first) and "payload" not in first:
+    if known and (kind in TYPES or first.has("record_type")) and not first.has("payload"):
         return Kind("rollout", "lines", 60)
-    if set(first) == {"id", "thread_name", "updated_at"}:
+    if set(first.values) == {"id", "thread_name", "updated_at"}:
         return Kind("index", "lines", 80, order=90)
-    if set(first) == {"session_id", "ts", "text"} and isinstance(first["ts"], int):
+    if set(first.values) == {"session_id", "ts", "text"} and first.is_number("ts"):
         return Kind("history", "lines", 60, order=95)
     return None
 
 
-def _is_bare(entries: list[dict[str, object]]) -> bool:
+def _is_bare(entries: tuple[Members, ...]) -> bool:
     """A rollout from before September 2025: a header without type, then bare items and marks of state."""
     first = entries[0]
-    if "type" in first or not isinstance(first.get("id"), str) or not {"timestamp", "instructions"} <= set(first):
+    if first.has("type") or first.text("id") is None or not first.has("timestamp", "instructions"):
         return False
-    rest = entries[1:]
-    return all("record_type" in entry or entry.get("type") in tuple(TYPES) for entry in rest)
-
-
-def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
-    """The objects of the first lines; whatever else stands there is passed over."""
-    for line in lines:
-        if len(line) > _LINE_BYTES:
-            continue
-        try:
-            value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
+    return all(entry.has("record_type") or entry.is_cut or entry.text("type") in TYPES for entry in entries[1:])

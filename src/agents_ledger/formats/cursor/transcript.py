@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
 
 from agents_ledger.formats.cursor.loose import length, lighter, mapping, moment, objects, text, word
 from agents_ledger.formats.cursor.prompts import kind_of_user
+from agents_ledger.model.file_names import folder_id, is_generic, is_id, told_apart
 from agents_ledger.model.lines import values
+from agents_ledger.model.members import MARKS
 from agents_ledger.model.steps import Asked, Closed, Event, Facts, Problem, Said
 from agents_ledger.model.texts import storable
 
@@ -18,21 +21,34 @@ _STAMP = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SPEAKER = re.compile(r"^(user|assistant):[ \t]*\n", re.MULTILINE)
+_PLACE = "/agent-transcripts/"  # where Cursor keeps them, each in a file that is named by its session
 _UNKNOWN = 50  # types that are remembered as named already
 _WELL = ("success", "completed", "finished", "done")
 
 
 class TranscriptReader(Struct):
-    """Reads `<session>.jsonl`; a subagent's lies in its parent's folder, below `subagents`."""
+    """Reads `<session>.jsonl`; a subagent's lies in its parent's folder, below `subagents`.
+
+    Where the name is no id, a line is identified by all lines up to it, so that copies of a conversation share turns.
+    """
 
     path: str
     count: int = 0
     unknown: list[str] = []  # types that were reported already
+    session: str = ""
+    said: str = ""  # digest of all lines so far; empty where the name of the file is an id
 
     def read(self, record: bytes, name: str) -> Iterator[Event]:  # noqa: ARG002 - lines have no name
         """The message or the end of a turn in a line."""
+        if not self.session:
+            # (a reader that was put away before it had this field is past the first line: it keeps its name)
+            known = stem_of(self.path) if self.count else session_of(self.path)
+            self.session = known or told_apart(self.path, stem_of(self.path), record.strip(MARKS))
+            self.said = "" if known else "beginning"
         if not self.count:
-            yield from opening(self.path, "transcript")
+            yield from opening(self.path, self.session, "transcript")
+        if self.said:
+            self.said = sha256(self.said.encode() + record.strip(MARKS)).hexdigest()[:32]
         for value in values(record):
             if isinstance(value, Problem):
                 yield value
@@ -47,12 +63,12 @@ class TranscriptReader(Struct):
         yield from ()
 
     def _line(self, value: dict[str, Any]) -> Iterator[Event]:
-        session, role = session_of(self.path), value.get("role")
+        session, role = self.session, value.get("role")
         if value.get("type") == "turn_ended":
             status = value.get("status")
             yield Closed(
                 session=session,
-                native_id=f"line-{self.count}",
+                native_id=self._id(),
                 status="completed" if status in _WELL or status is None else "failed",
                 error=text(value.get("error")),
             )
@@ -73,7 +89,7 @@ class TranscriptReader(Struct):
         human = kind_of_user(words) if role == "user" else None
         yield Said(
             session=session,
-            native_id=f"line-{self.count}",
+            native_id=self._id(),
             at=stamped(words) if human else None,
             role=role,
             content=words,
@@ -82,8 +98,12 @@ class TranscriptReader(Struct):
             blocks=blocks,
             source=human,
             starts_turn=human in ("human", "event"),
-            identity=f"{session}/line-{self.count}",
+            identity=self.said or f"{session}/line-{self.count}",
         )
+
+    def _id(self) -> str:
+        """The id of a line, which has none of its own."""
+        return self.said or f"line-{self.count}"
 
 
 class TextReader(Struct):
@@ -93,21 +113,22 @@ class TextReader(Struct):
 
     def read(self, record: bytes, name: str) -> Iterator[Event]:  # noqa: ARG002 - a document has no name
         """All messages of the file."""
-        yield from opening(self.path, "transcript-text")
-        whole = record.decode("utf-8", "replace").replace("\r\n", "\n")
+        whole = record.decode("utf-8-sig", "replace").replace("\r\n", "\n")
         marks = list(_SPEAKER.finditer(whole))
         ends = [mark.start() for mark in marks[1:]] + [len(whole)]
+        session = session_of(self.path) or told_apart(self.path, stem_of(self.path), whole[: ends[0]].encode())
+        yield from opening(self.path, session, "transcript-text")
         for at, (mark, end) in enumerate(zip(marks, ends, strict=True), 1):
             words, asks = whole[mark.end() : end].strip("\n"), mark[1] == "user"
             yield Said(
-                session=session_of(self.path),
+                session=session,
                 native_id=f"message-{at}",
                 at=stamped(words) if asks else None,
                 role="user" if asks else "assistant",
                 content=words or None,
                 source=kind_of_user(words) if asks else None,
                 starts_turn=asks and kind_of_user(words) != "context",
-                identity=f"{session_of(self.path)}/message-{at}",
+                identity=f"{session}/message-{at}",
             )
 
     def end(self) -> Iterator[Event]:
@@ -115,17 +136,26 @@ class TextReader(Struct):
         yield from ()
 
 
-def session_of(path: str) -> str:
-    """The session's id: the file's name."""
+def session_of(path: str) -> str | None:
+    """The session's id: the file's name where Cursor gave it, or the folder's; None if neither is an id."""
+    stem = stem_of(path)
+    if is_id(stem) or (_PLACE in path.replace("\\", "/") and not is_generic(stem)):
+        return stem
+    return folder_id(path) if is_generic(stem) else None
+
+
+def stem_of(path: str) -> str:
+    """The file's name without its ending."""
     name = path.replace("\\", "/").rpartition("/")[2]
     return name.rpartition(".")[0] or name
 
 
-def opening(path: str, kind: str) -> Iterator[Facts]:
+def opening(path: str, session: str, kind: str) -> Iterator[Facts]:
     """What the path tells: whose copy this is, and whose subagent."""
     folders = path.replace("\\", "/").split("/")[:-1]
-    parent = folders[-2] if folders[-1:] == ["subagents"] and len(folders) > 1 else None
-    yield Facts(session=session_of(path), parent_session=parent or None, extra={"source": kind})
+    parent = folders[-2] if folders[-1:] == ["subagents"] and len(folders) > 1 else ""
+    is_named = is_id(parent) or _PLACE in path.replace("\\", "/")
+    yield Facts(session=session, parent_session=parent if parent and is_named else None, extra={"source": kind})
 
 
 def stamped(words: str | None) -> int | None:

@@ -21,6 +21,7 @@ from agents_ledger.formats.gemini.messages import (
 )
 from agents_ledger.formats.gemini.written import written_as, wrote
 from agents_ledger.model.entries import OPEN_CALLS, CallStatus
+from agents_ledger.model.file_names import is_id
 from agents_ledger.model.formats import Source
 from agents_ledger.model.gemini_api import WRITTEN_SUMMARY, Content, content_of
 from agents_ledger.model.lines import objects
@@ -202,7 +203,8 @@ class LogReader(Struct):
             self.is_set_up = self.is_set_up or is_setup(value)
 
     def _user(self, value: Json) -> Iterator[Event]:
-        content, at = content_of(value.get("content")), from_iso(value.get("timestamp"))
+        is_ours = wrote(self.session, value["id"]) is not None
+        content, at = content_of(value.get("content"), is_ours=is_ours), from_iso(value.get("timestamp"))
         if content.responses:
             yield from self._responses(value, content, at)
             return
@@ -376,7 +378,7 @@ def reader(source: Source) -> "LogReader | KeptReader":
     if source.kind not in ("log", "record"):
         return KeptReader()
     folders = source.path.replace("\\", "/").split("/")[:-1]
-    is_inside = len(folders) > 1 and folders[-1] != "chats"
+    is_inside = len(folders) > 1 and folders[-1] != "chats" and (folders[-2] == "chats" or is_id(folders[-1]))
     return LogReader(folder=storable(folders[-1]) if is_inside else None)
 
 

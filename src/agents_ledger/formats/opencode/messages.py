@@ -8,7 +8,9 @@ from msgspec import Struct, field
 
 from agents_ledger.model.entries import CallStatus, File, Usage
 from agents_ledger.model.loose import Json, count, mapping, text
+from agents_ledger.model.opencode_ids import is_redacted, wrote
 from agents_ledger.model.opencode_sessions import Message, Part, moment
+from agents_ledger.model.pictures import picture_of
 from agents_ledger.model.steps import Asked
 
 _STATUS: dict[str, CallStatus] = {
@@ -51,11 +53,14 @@ class Question(Struct):
             blocks.append({**block, "from": starts[at], "to": starts[at + 1] - 1})
         return tuple(blocks)
 
-    def take(self, value: Json) -> None:
-        """One more part."""
+    def take(self, value: Json, *, is_ours: bool) -> None:
+        """One more part; one that was written from here may have words in place of a picture."""
         kind = value.get("type")
         words = value.get("prompt") if kind == "subtask" else value.get("text")
-        if kind in ("text", "subtask") and isinstance(words, str):
+        picture = picture_of(words) if is_ours and kind == "text" and isinstance(words, str) else None
+        if picture is not None:
+            self.order.append(picture)
+        elif kind in ("text", "subtask") and isinstance(words, str):
             is_found = value.get("synthetic") is True
             (self.found if is_found else self.texts).append(words)
             self.order.append({"type": "text", **({"synthetic": True} if is_found else {})})
@@ -69,8 +74,9 @@ class Question(Struct):
 def question_of(message: Message) -> Question:
     """The parts of a user's message."""
     question = Question()
+    is_ours = wrote(text(message.value.get("sessionID")) or "", message.id) is not None
     for part in message.parts:
-        question.take(part.value)
+        question.take(part.value, is_ours=is_ours)
     return question
 
 
@@ -85,7 +91,16 @@ def files_of(value: Json) -> list[File]:
 
 def words_of(message: Message) -> str | None:
     """The texts of an answer."""
-    told = [part.value.get("text") for part in message.parts if part.value.get("type") == "text"]
+    return _joined(message, "text")
+
+
+def thoughts_of(message: Message) -> str | None:
+    """What was thought for an answer."""
+    return _joined(message, "reasoning") or None
+
+
+def _joined(message: Message, kind: str) -> str | None:
+    told = [part.value.get("text") for part in message.parts if part.value.get("type") == kind]
     texts = [words for words in told if isinstance(words, str)]
     return "\n".join(texts) if texts else None
 
@@ -125,14 +140,14 @@ def asked_of(part: Json) -> Asked:
     words = [{"type": "text", "text": output}] if isinstance(output, str) and output else []
     return Asked(
         tool=text(part.get("tool")) or "unknown",
-        native_id=text(part.get("callID")),
+        native_id=id_of(part.get("callID")),
         params=state.get("input"),
         result=[*words, *pictures] if pictures else output,
         error=error,
         status=status,
         started_at=moment(state, "start"),
         completed_at=moment(state, "end"),
-        spawned=text(mapping(state.get("metadata")).get("sessionId")),
+        spawned=id_of(mapping(state.get("metadata")).get("sessionId")),
     )
 
 
@@ -198,6 +213,12 @@ def identity_of(message: Message, number: int = 0) -> str:
     ]
     digest = sha256(ascii(told).encode()).hexdigest()[:32]
     return f"{moment(message.value, 'created')}-{digest}" + (f"-{number}" if number else "")
+
+
+def id_of(value: object) -> str | None:
+    """An id, unless it was redacted."""
+    name = text(value)
+    return None if name is None or is_redacted(name) else name
 
 
 def _path(file: Json) -> str | None:

@@ -11,18 +11,21 @@ from agents_ledger.formats.opencode.messages import (
     compaction_of,
     error_of,
     files_of,
+    id_of,
     identity_of,
     is_program,
     model_of,
     question_of,
     shown,
     steps_of,
+    thoughts_of,
     tokens_of,
     usage_of,
     words_of,
 )
 from agents_ledger.model.formats import Source
 from agents_ledger.model.loose import Json, mapping, text
+from agents_ledger.model.opencode_ids import is_redacted
 from agents_ledger.model.opencode_sessions import Message, Part, Session, moment, sessions_of
 from agents_ledger.model.steps import At, Compacted, Event, Facts, Moved, Noted, Problem, Said
 
@@ -79,9 +82,10 @@ class _Telling:
             yield At(message.record)
             self._before[message.id] = self._last
             asked = text(message.value.get("parentID"))
-            if asked is not None and asked not in session.messages:  # its file comes later: they belong together
+            is_missing = asked is not None and asked not in session.messages
+            if asked is not None and is_missing and not is_redacted(asked):
                 yield Problem("missing-parent", asked[:80])
-            else:
+            if not is_missing or not _is_file(message.record):  # its file comes later: they belong together
                 yield from self._message(message)
         yield At(session.record)
         yield from self._reverted(mapping(session.value.get("revert")))
@@ -134,7 +138,7 @@ class _Telling:
         steps = steps_of(message)
         for number, step in enumerate(steps):
             is_last = number == len(steps) - 1
-            name = message.id if not number else text(step[0].value.get("id")) or f"{message.id}:{number}"
+            name = message.id if not number else id_of(step[0].value.get("id")) or f"{message.id}:{number}"
             place = {**self._place(message), "native_id": name}
             yield Said(
                 **place,
@@ -166,6 +170,7 @@ class _Telling:
         yield Compacted(
             **self._place(message),
             summary=summary,
+            thinking=thoughts_of(message),
             first_kept=kept if kept in self._before else None,
             model=model,
             provider=provider,
@@ -189,6 +194,11 @@ class _Telling:
     def _place(self, message: Message) -> dict[str, Any]:
         self._last = message.id
         return {"session": self._session.id, "native_id": message.id, "at": moment(message.value, "created")}
+
+
+def _is_file(record: str) -> bool:
+    """Whether something was read from a file of the tree, and not from a row or an export."""
+    return bool(record) and "\n" not in record
 
 
 def _part(part: Part, place: dict[str, Any]) -> Said:

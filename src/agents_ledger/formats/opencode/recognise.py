@@ -1,16 +1,16 @@
-"""What OpenCode's files look like, wherever they are."""
+"""Recognise OpenCode's files by their keys, wherever they lie."""
 
 import re
 
 from agents_ledger.model.formats import Kind
+from agents_ledger.model.members import Members, document
 
 _SQLITE = b"SQLite format 3\0"
 _DATABASE = re.compile(r"/opencode(?:-[^/]*)?\.db$")
 _PART = re.compile(
     rb"CREATE TABLE [\"`]?part[\"`]? ?\(\s*[\"`]?id[\"`]? text PRIMARY KEY,\s*[\"`]?message_id[\"`]?", re.IGNORECASE
 )
-_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
-_SESSION = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(ses_[A-Za-z0-9]{1,80})"')
+_SESSION = re.compile(r"ses_[A-Za-z0-9]{1,80}")
 # `storage/message/SESSION/MESSAGE.json`; in 2025 also `project/NAME/storage/session/message/SESSION/MESSAGE.json`
 _TREE = re.compile(
     r"^(.*/storage)/(?:session/)?(info|session|message|part)/(?:.*/)?(?:ses|msg|prt)_[A-Za-z0-9]+\.json$"
@@ -28,18 +28,30 @@ def recognise(path: str, head: bytes) -> Kind | None:
         return (
             Kind("database", "database", _SURE if is_ours else _LIKELY) if is_ours or _DATABASE.search(path) else None
         )
-    if not head.lstrip().startswith(b"{"):
-        return None
-    found, named, session = _TREE.match(path), _NAMED.search(path), _SESSION.search(head)
-    if found is not None and (named or session):
-        return Kind(found[2], "bundle", _SURE, _EARLY, group=named[1] if named else _text(session))
-    if _EXPORT.match(head) and session is not None:
-        return Kind("export", "document", _SURE, _LATE)
-    return None
+    whole = document(head)
+    found, session = _TREE.match(path), _session(whole)
+    if found is not None and whole.values and (named := _NAMED.search(path)):
+        return Kind(found[2], "bundle", _SURE, _EARLY, group=named[1])
+    if found is not None and session:
+        return Kind(found[2], "bundle", _SURE, _EARLY, group=session)
+    return Kind("export", "document", _SURE, _LATE) if _is_export(whole) else None
 
 
-def _text(found: re.Match[bytes] | None) -> str:
-    return "" if found is None else found[1].decode()
+def _session(whole: Members) -> str:
+    """The session that a file of the tree says it is of; empty if it says none."""
+    names = (whole.text(key) or "" for key in ("sessionID", "id"))
+    return next((name for name in names if _SESSION.fullmatch(name)), "")
+
+
+def _is_export(whole: Members) -> bool:
+    """Whether a document is a session with its messages: by the session, or by the first message if it stands first."""
+    info, message = whole.inside("info"), whole.first("messages")
+    told = message.inside("info")
+    if info.values:
+        is_ours = _session(info) or (info.is_text("id") and info.has("time") and info.has("directory"))
+        return bool(is_ours) and (whole.is_list("messages") or whole.is_cut)
+    is_ours = told.text("role") in ("user", "assistant") and told.is_text("sessionID")
+    return whole.is_cut and is_ours and (message.is_list("parts") or message.is_cut)
 
 
 def bundle(path: str) -> str | None:

@@ -4,6 +4,8 @@ import re
 
 from msgspec import Struct
 
+from agents_ledger.model.file_names import own_name
+
 _FILE = re.compile(
     r"(?P<stem>.+?)\.jsonl"
     r"(?:\.(?P<reason>bak|deleted|reset)\.[^/]+?|\.(?P<repair>bak)-\d+-\d+|\.(?P<moved>imported)-\d+)?"
@@ -41,14 +43,17 @@ def name_of(path: str) -> Name:
     base = _slashes(path).rsplit("/", 1)[-1]
     match = _FILE.fullmatch(base)
     if match is None:
-        return Name(stem=base, session=base or "unknown")
+        return Name(stem=base, session=own_name(path, base) or "unknown")
     stem, archive = match["stem"], match["reason"] or match["repair"] or match["moved"]
     ruled = archive in ("bak", "deleted", "reset") or (origin_of(path) is not None and archive is None)
     if checkpoint := _CHECKPOINT.fullmatch(stem):
         stem = checkpoint["stem"]
         return Name(stem=stem, session=_session(stem), kind="checkpoint", archive="checkpoint", ruled=True)
     kind = "archive" if archive else "transcript"
-    return Name(stem=stem, session=_session(stem), kind=kind, archive=archive, ruled=ruled)
+    session = _session(stem)
+    if origin_of(path) is None:  # the folders of chat runtimes name every file by its session
+        session = own_name(path, session)
+    return Name(stem=stem, session=session, kind=kind, archive=archive, ruled=ruled)
 
 
 def _session(stem: str) -> str:

@@ -10,6 +10,7 @@ from agents_ledger.model.broken import texts_of
 from agents_ledger.model.entries import CallStatus
 from agents_ledger.model.formats import Source
 from agents_ledger.model.gemini_api import Content, content_of
+from agents_ledger.model.ids import written_id
 from agents_ledger.model.lines import objects
 from agents_ledger.model.loose import Json, count, mapping, text
 from agents_ledger.model.steps import AFTER_LAST, Answered, Compacted, Event, Facts, Gap, Noted, Problem, Said
@@ -42,10 +43,12 @@ class LineReader(Struct):
     known: dict[str, str] = field(default_factory=dict)  # session → what was last said about it as a whole
     unknown: list[str] = field(default_factory=list)
     session: str | None = None  # of the last line
+    count: int = 0  # lines so far
 
     def read(self, record: bytes, name: str) -> Iterator[Event]:
         """The events of a line."""
         del name
+        self.count += 1
         for value in objects(record):
             if isinstance(value, Problem):
                 yield value
@@ -131,12 +134,13 @@ def _parents(value: Json) -> tuple[str | None, str | None]:
     return text(value.get("sessionId")), call if call != agent else None
 
 
-def _content(message: Any) -> Content:
-    return content_of(mapping(message).get("parts") or [])
+def _content(message: Any, *, is_ours: bool = False) -> Content:
+    return content_of(mapping(message).get("parts") or [], is_ours=is_ours)
 
 
-def _user(_: LineReader, line: Line) -> Iterator[Event]:
-    content = _content(line.value.get("message"))
+def _user(reader: LineReader, line: Line) -> Iterator[Event]:
+    is_ours = line.uuid == written_id(line.session, reader.count)
+    content = _content(line.value.get("message"), is_ours=is_ours)
     if content.responses:
         yield from _answers(line)
         return
