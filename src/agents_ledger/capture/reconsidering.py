@@ -7,13 +7,12 @@ into a ledger of its own, and what it says there stands in this one.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from agents_ledger.capture.discover import HEAD_BYTES, Found, began, recognise
 from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
+from agents_ledger.capture.scratch import scratch_folder
 from agents_ledger.capture.standing import Standing
 from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.capture.turnstile import IN_DOUBT
@@ -56,7 +55,7 @@ def _is_well_read(family: Family, fresh: set[int]) -> bool:
 def _read_anew(taking: Taking, family: Family) -> Iterator[Ledger]:
     """A ledger that has read a family and nothing else."""
     ledger = taking.ledger
-    with TemporaryDirectory(prefix="ldg-") as folder, Ledger.open(f"sqlite:///{Path(folder) / 'family.db'}") as anew:
+    with scratch_folder(taking.scratch) as folder, Ledger.open(f"sqlite:///{folder / 'family.db'}") as anew:
         anew.database.ask("PRAGMA synchronous=OFF")  # it lives for a moment
         share_secret(ledger, anew)
         reading = Taking(anew)

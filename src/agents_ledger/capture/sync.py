@@ -153,7 +153,7 @@ class Sync:
         if self._taking is None:
             from agents_ledger.capture.taking import Taking  # noqa: PLC0415 - as above
 
-            self._taking = Taking(self.ledger, self._known, self._refused)
+            self._taking = Taking(self.ledger, self._known, self._refused, self.machine)
         return self._taking
 
     def _reconsider(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture import groups
-from agents_ledger.capture.databases import Groups, copied
+from agents_ledger.capture.databases import Groups, NotInPlace, Source, copied, in_place
 from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
@@ -18,6 +18,7 @@ from agents_ledger.capture.links import link_children
 from agents_ledger.capture.operations import PutProblem
 from agents_ledger.capture.reading import Piece
 from agents_ledger.capture.refusals import Dismiss
+from agents_ledger.capture.scratch import place_for, remove_leftovers
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.capture.writer import BATCH_BYTES, Writer, step_key
@@ -25,7 +26,7 @@ from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger, evidence, runs
 from agents_ledger.ledger.evidence import BLOCK_BYTES
 from agents_ledger.model.captures import Capture
-from agents_ledger.model.formats import Format, Kind
+from agents_ledger.model.formats import Format, Kind, Machine
 from agents_ledger.model.frames import framed, unframed
 from agents_ledger.model.steps import Problem
 from agents_ledger.store import Tx
@@ -49,7 +50,11 @@ class Taking:
     """Reads sources into a ledger; what it learns about them goes into `known`, by path, and `refused`."""
 
     def __init__(
-        self, ledger: Ledger, known: dict[str, Capture] | None = None, refused: set[str] | None = None
+        self,
+        ledger: Ledger,
+        known: dict[str, Capture] | None = None,
+        refused: set[str] | None = None,
+        machine: Machine | None = None,
     ) -> None:
         self.ledger = ledger
         self.formats = {form.name: form for form in formats()}
@@ -57,6 +62,7 @@ class Taking:
         self.writer = Writer(ledger)
         self.writer.renumber()
         self.taker = Taker(self.writer)
+        self.scratch = place_for(ledger, machine)  # where copies of conversations lie for a moment
         self._known = {} if known is None else known
         self._refused = set() if refused is None else refused  # paths of what could not be captured
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
@@ -74,6 +80,7 @@ class Taking:
     ) -> None:
         """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
         self.fresh.clear()
+        remove_leftovers(self.scratch)
         for path in solved:
             self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
@@ -244,19 +251,13 @@ class Taking:
         form, path = item.format, item.found.name
         assert form.tables is not None, "a format with databases says how to look into them"  # noqa: S101
         modified_ns = stamp(item.found)
-        changed: Taken | None = None
-        with copied(item.found.path) as connection:
-            found = Groups(connection, form.tables())
-            stamps = found.stamps()
-            for name in found.names():
-                place, now = f"{path}#{name}", stamps.get(name, [])
-                if now and self._stamps.get(place) == now and self._is_current(place):
-                    continue
-                taken = self._take_group(item, place, framed(found.rows(name)))
-                self._stamps[place] = now
-                if taken is not None:
-                    changed = taken
-                    summary.bytes_read += taken.read_bytes
+        read_before = summary.bytes_read
+        try:
+            with in_place(item.found.path) as source:
+                self._take_groups(item, source, summary)
+        except NotInPlace:
+            with copied(item.found.path, self.scratch) as source:
+                self._take_groups(item, source, summary)
         marker = item.known or Capture(
             id=self.writer.capture_id(),
             path=path,
@@ -276,14 +277,31 @@ class Taking:
         marker.modified_ns, marker.state = modified_ns, "current"
         self._known[path] = marker
         self.taker.put(marker)
-        return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
+        if summary.bytes_read == read_before:
+            return None
+        return Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
+
+    def _take_groups(self, item: Work, source: Source, summary: Summary) -> None:
+        """Takes what has changed in an open database."""
+        assert item.format.tables is not None, "as above"  # noqa: S101
+        found = Groups(source, item.format.tables())
+        stamps = found.stamps()
+        for name in found.names():
+            place, now = f"{item.found.name}#{name}", stamps.get(name, [])
+            if now and self._stamps.get(place) == now and self._is_current(place):
+                continue
+            taken = self._take_group(item, place, framed(found.rows(name)), source)
+            self._stamps[place] = now
+            if taken is not None:
+                summary.bytes_read += taken.read_bytes
 
     def _is_current(self, path: str) -> bool:
         known = self._known.get(path)
         return known is not None and known.state == "current"
 
-    def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
+    def _take_group(self, item: Work, path: str, frames: Iterator[bytes], source: Source) -> Taken | None:
         blocks = list(_blocks(frames))
+        source.confirm()  # nothing is kept that may be half of one state and half of the next
         known = self._known.get(path)
         if known is not None and known.state == "gone":  # it is back
             known.state = "current"
