@@ -285,11 +285,13 @@ def test_a_copy_that_a_killed_sync_left_is_private_and_goes_with_the_next(tmp_pa
     home.mkdir()
     temporary.mkdir()
     path = large(tmp_path / "all")
+    with process(_OWNER, path, "wal"):
+        pass
+    path.with_name(f"{path.name}-shm").unlink()  # a log without its index: it is always copied
     command = [sys.executable, "-c", _RUN, "--db", str(home / "ledger.db"), "sync", "--path", str(path)]
     environ = {**os.environ, "TMPDIR": str(temporary)}
     left: list[Path] = []
-    for _ in range(20):
-        path.touch()  # it was written just now: it is copied
+    for _ in range(40):
         left = killed_while_copying(command, home, environ)
         if left:
             break

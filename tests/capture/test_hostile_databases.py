@@ -19,7 +19,8 @@ from tests.capture.folders import GOLDEN, assert_sound, copy, rows
 
 _CPU_S = 45  # of a whole sync: a hostile database alone is stopped after a few seconds
 _MEMORY = 1500 << 20
-_LONG = "replace(printf(''%.*c'', 900000000, ''x''), ''x'', ''yy'')"
+# 20 MB, and a pattern of 100 KB of which all but the last character is found everywhere
+_LONG = "replace(printf(''%.*c'', 20000000, ''x''), printf(''%.*c'', 100000, ''x'') || ''y'', ''z'')"
 _SHORT = "lower(77)"  # stands for it until there are rows: SQLite computes it when it writes them
 _KEY = "composerData:0f0f0f0f-0000-4000-8000-000000000001"
 Make = Callable[[Path], None]
@@ -73,26 +74,36 @@ def a_header_of_more_pages_than_there_are(folder: Path) -> None:
 
 
 def a_tree_without_end(folder: Path) -> None:
-    """Interior pages whose children are the pages themselves, all the way down."""
+    """Fifteen levels of interior pages; all children of each are the next one: more rows than there are atoms."""
     path = folder / "state.vscdb"
-    many = ", ".join(f"('composerData:{at:036}', '{'x' * 3000}')" for at in range(2000))
-    cursor(path, "key TEXT, value TEXT", many)
+    many = ", ".join(f"('other:{at:030}', '{'x' * 400}')" for at in range(300))
+    made = "PRAGMA page_size=512; CREATE TABLE cursorDiskKV (key TEXT, value TEXT)"
+    database(path, f"{made}; INSERT INTO cursorDiskKV VALUES {many}")  # noqa: S608 - ours
     data = bytearray(path.read_bytes())
     size = int.from_bytes(data[16:18])
     with closing(sqlite3.connect(path)) as connection:
         root = connection.execute("SELECT rootpage FROM sqlite_schema").fetchone()[0]
-    interior = [page for page in range(2, len(data) // size + 1) if data[(page - 1) * size] == 5]
-    lowest = next(page for page in interior if page != root)
-    for page in {root, lowest}:
-        start = (page - 1) * size
-        for cell in range(int.from_bytes(data[start + 3 : start + 5])):
-            pointer = start + 12 + 2 * cell
-            at = start + int.from_bytes(data[pointer : pointer + 2])
-            data[at : at + 4] = lowest.to_bytes(4)
-        if page == root:
-            data[start + 8 : start + 12] = lowest.to_bytes(4)
+    pages = range(2, len(data) // size + 1)
+    interior = next(page for page in pages if data[(page - 1) * size] == 5 and page != root)
+    leaf = next(page for page in pages if data[(page - 1) * size] == 13)
+    model = bytes(data[(interior - 1) * size : interior * size])
+    added = len(data) // size + 1
+    for level in range(15):
+        data += pointing_at(model, added + level + 1 if level < 14 else leaf)
+    data[(root - 1) * size : root * size] = pointing_at(model, added)
+    data[28:32] = (len(data) // size).to_bytes(4)
     path.write_bytes(data)
     os.utime(path, (1_794_800_000, 1_794_800_000))
+
+
+def pointing_at(model: bytes, child: int) -> bytes:
+    """An interior page with the same child everywhere."""
+    page = bytearray(model)
+    for cell in range(int.from_bytes(page[3:5])):
+        at = int.from_bytes(page[12 + 2 * cell : 14 + 2 * cell])
+        page[at : at + 4] = child.to_bytes(4)
+    page[8:12] = child.to_bytes(4)
+    return bytes(page)
 
 
 HOSTILE: tuple[Make, ...] = (

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 PATIENCE_S = 30.0  # without a row
 TICK_STEPS = 50_000  # of SQLite's machine, between two looks at the budget: about a millisecond
-_LEAST_BYTES = 64 << 20
+_LEAST_BYTES = 16 << 20
+_ROW_BYTES = 64  # what a row costs besides its values
 _BYTES_PER_BYTE = 16  # rows may belong to several groups
 _LEAST_STEPS = 50_000_000
 _STEPS_PER_BYTE = 10
@@ -36,9 +37,9 @@ class Budget:
     def spend(self, size_bytes: int) -> None:
         """Counts a row of a size."""
         self._rows += 1
-        self._bytes_left -= size_bytes
+        self._bytes_left -= size_bytes + _ROW_BYTES
         if self._bytes_left < 0:
-            raise TooCostly(f"its rows have more than {self.most_bytes >> 20} MiB, which is too much for its size")
+            raise TooCostly(f"its rows take more than {self.most_bytes >> 20} MiB, which is too much for its size")
 
     def tick(self) -> bool:
         """SQLite asks after every TICK_STEPS steps; True stops it."""

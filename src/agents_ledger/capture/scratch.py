@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
+from agents_ledger.capture.discover import SCRATCH as PREFIX
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.formats import Machine
 from agents_ledger.store.database import is_file, sqlite_path
@@ -21,7 +22,6 @@ from agents_ledger.store.database import is_file, sqlite_path
 if os.name == "posix":
     import fcntl
 
-PREFIX = ".ldg-scratch-"
 _APP = "agents-ledger"
 _OLD_S = 24 * 3600  # where no lock tells whether a folder is in use
 _TRIES = 5
@@ -56,11 +56,6 @@ def remove_leftovers(place: str) -> None:
         return
     for folder in found:
         _remove_if_left(folder)
-
-
-def is_scratch(name: str) -> bool:
-    """Whether a folder is one of these: nothing in it is a source."""
-    return name.startswith(PREFIX)
 
 
 def new_private_file(path: Path) -> int:

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -11,28 +12,32 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, NotInPlace, Source, copied, in_place
-from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, recognise, stamp
+from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, is_same_file, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
-from agents_ledger.capture.operations import PutProblem
+from agents_ledger.capture.operations import Forget, PutProblem
 from agents_ledger.capture.reading import Piece
-from agents_ledger.capture.refusals import Dismiss
-from agents_ledger.capture.scratch import place_for, remove_leftovers
+from agents_ledger.capture.refusals import AGAIN, Dismiss, PutAsked
+from agents_ledger.capture.scratch import place_for, remove_leftovers, scratch_folder
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
+from agents_ledger.capture.unrecognised import Keeper, Refused, copy_of, head_of, is_kept_type
 from agents_ledger.capture.writer import BATCH_BYTES, Writer, step_key
-from agents_ledger.formats import formats
+from agents_ledger.formats import asked, formats
 from agents_ledger.ledger import Ledger, evidence, runs
 from agents_ledger.ledger.evidence import BLOCK_BYTES
-from agents_ledger.model.captures import Capture
+from agents_ledger.model.captures import UNRECOGNISED, Capture
 from agents_ledger.model.formats import Format, Kind, Machine
 from agents_ledger.model.frames import framed, unframed
 from agents_ledger.model.steps import Problem
 from agents_ledger.store import Tx
+from agents_ledger.store.database import is_file, sqlite_path
+from agents_ledger.store.sqlite import APPLICATION_ID
 
 _ROUNDS = 20  # of reading sources again that waited for others
 _LISTED = 1000  # files that no format knows
+_APPLICATION = 68  # where a database says which program it is of
 _MUCH = 8 * BATCH_BYTES  # new bytes
 
 
@@ -53,7 +58,7 @@ class Taking:
         self,
         ledger: Ledger,
         known: dict[str, Capture] | None = None,
-        refused: set[str] | None = None,
+        refused: dict[str, int] | None = None,
         machine: Machine | None = None,
     ) -> None:
         self.ledger = ledger
@@ -64,7 +69,10 @@ class Taking:
         self.taker = Taker(self.writer)
         self.scratch = place_for(ledger, machine)  # where copies of conversations lie for a moment
         self._known = {} if known is None else known
-        self._refused = set() if refused is None else refused  # paths of what could not be captured
+        self._refused = {} if refused is None else refused  # paths of what could not be captured: see `refusals`
+        self._left: list[tuple[Found, Capture | None]] = []  # files of this round that no format knows
+        url = ledger.database.url
+        self._own = sqlite_path(url) if is_file(url) else ""  # the ledger's own file
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
@@ -77,19 +85,30 @@ class Taking:
         summary: Summary,
         progress: Progress | None = None,
         solved: Iterable[str] = (),
+        kept: Iterable[Capture] = (),
     ) -> None:
-        """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
+        """Everything new in some files, then what waited for it; that others are gone, or not refused any more.
+
+        Of files that are `kept` because no format recognised them, those that one recognises now are read.
+        """
         self.fresh.clear()
+        self._left.clear()
         remove_leftovers(self.scratch)
         for path in solved:
             self._dismiss(path)
-        found = (self._recognised(file, chosen, known, summary) for file, known in changed)
-        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.path))
-        is_much = sum(map(_new_bytes, work)) >= _MUCH
-        with runs.merged_at_the_end(self.ledger.database) if is_much else nullcontext():
+        with ExitStack() as stack:
+            found = chain(
+                self._recognised_at_last(list(kept), stack),
+                (self._recognised(file, chosen, known, summary) for file, known in changed),
+            )
+            work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.name))
+            if sum(map(_new_bytes, work)) >= _MUCH:
+                stack.enter_context(runs.merged_at_the_end(self.ledger.database))
             self._take_all(work, summary, progress)
+            self._keep_left(summary)
             self.writer.flush()
-        for capture in gone:
+        for each in gone:
+            capture = self._known.get(each.path, each)  # (what was kept may have been read just now)
             summary.gone += 1
             capture.state = "gone"
             self.taker.set_state(capture.id, "gone")
@@ -104,6 +123,8 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
+        if self._own and is_same_file(found.path, self._own):
+            return None  # the ledger itself: see `walk`
         if found.name in self._refused:
             self._dismiss(found.name)  # until it is refused again
         if not found.is_regular:
@@ -126,7 +147,7 @@ class Taking:
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
         if claim is None:
             if not self._is_of_others(found, chosen, head):
-                self._leave(found, head, summary)
+                self._leave(found, head, known, summary)
             return None
         return Work(found, *claim, known, began(claim[1].shape, head))
 
@@ -135,14 +156,59 @@ class Taking:
         others = [form for form in self.formats.values() if form not in chosen]
         return found.format is None and recognise(found, others, head) is not None
 
-    def _leave(self, found: Found, head: bytes, summary: Summary) -> None:
-        """Says of a file that no format knows what is to be said."""
+    def _recognised_at_last(self, kept: list[Capture], stack: ExitStack) -> Iterator[Work]:
+        """What is to be read of files that no format recognised once."""
+        if kept:
+            self.writer.add(PutAsked(asked()))
+        folder: Path | None = None
+        for capture in kept:
+            with self.ledger.database.read() as tx:
+                head = head_of(tx, capture)
+            found = Found(capture.path, capture.size_bytes, capture.modified_ns)
+            claim = recognise(found, self.formats.values(), head)
+            if claim is not None:
+                folder = folder or stack.enter_context(scratch_folder(self.scratch))
+                with self.ledger.database.read() as tx:
+                    copy = copy_of(tx, capture, folder)
+                yield Work(copy, *claim, capture, began(claim[1].shape, head))
+
+    def _leave(self, found: Found, head: bytes, known: Capture | None, summary: Summary) -> None:
+        """Keeps a file that no format knows, if it is a transcript by its type; says what is to be said of it."""
         if is_broken(head):
             self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
-        elif len(summary.unrecognised) < _LISTED and found.size_bytes:
-            summary.unrecognised.append(found.name)
-            if found.format is not None:  # it lies where its agent keeps sessions
-                self._hold(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+            return
+        if not found.size_bytes or is_ledger(head):
+            return
+        if is_kept_type(found):
+            self._left.append((found, known))  # behind what can be read
+        else:
+            self._pass(found, "" if found.format is None else f"in a place of {found.format.name}", summary)
+
+    def _pass(self, found: Found, why: str, summary: Summary) -> None:
+        """Names a file that is not kept; why is kept for as long as it is so."""
+        _list(summary.unrecognised, found.name)
+        if why:
+            self.writer.add(PutAsked(asked()))
+            self._hold(found.name, Problem("not-recognised", why))
+
+    def _keep_left(self, summary: Summary) -> None:
+        """Keeps the files that no format knows and that are transcripts by their type."""
+        keeper = Keeper(self.taker)
+        for found, known in self._left:
+            try:
+                taken = keeper.keep(found, known, self.ledger.env.now())
+            except Refused as refusal:
+                self._pass(found, f"not kept: {refusal}", summary)
+                continue
+            except OSError as problem:
+                self._refuse(found.name, Problem("unreadable", problem.strerror or str(problem)), summary)
+                continue
+            self.writer.add(PutAsked(asked()))
+            self._learn(taken, found)
+            self._count(taken, None, summary)
+            _list(summary.kept, found.name)
+            if self.writer.is_full:
+                self.writer.flush()
 
     def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
         summary.unreadable.append(path)
@@ -150,11 +216,11 @@ class Taking:
 
     def _hold(self, path: str, problem: Problem) -> None:
         """Notes why a source is not captured, for as long as it is so."""
-        self._refused.add(path)
+        self._refused[path] = AGAIN if problem.code == "unreadable" else self.ledger.env.now()
         self._note(path, problem)
 
     def _dismiss(self, path: str) -> None:
-        self._refused.discard(path)
+        self._refused.pop(path, None)
         self.writer.add(Dismiss(path))
 
     def _note(self, path: str, problem: Problem) -> None:
@@ -185,6 +251,8 @@ class Taking:
         now = self.ledger.env.now()
         found, form, kind = item.found, item.format, item.kind
         taken: Taken | None
+        if item.known is not None and item.known.format == UNRECOGNISED:
+            self.writer.add(Forget(found.name, "not-recognised"))
         if kind.shape == "lines":
             if kind.is_fallback and self._has_better(item):
                 taken = self.taker.document(found, form, kind.name, item.known, now, bundle=f"{found.name}#evidence")
@@ -211,7 +279,7 @@ class Taking:
             known = self._known[found.name]
             known.modified_ns, known.state = found.modified_ns, "current"
 
-    def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
+    def _count(self, taken: Taken | None, form: Format | None, summary: Summary) -> None:
         if taken is None:
             summary.unchanged += 1
             return
@@ -221,7 +289,8 @@ class Taking:
         summary.grown += taken.has_grown
         summary.rewritten += taken.was_rewritten
         summary.bytes_read += taken.read_bytes
-        summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
+        if form is not None:
+            summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
 
     def _has_better(self, item: Work) -> bool:
         """Whether a session has a richer source than this copy of it."""
@@ -258,14 +327,18 @@ class Taking:
         except NotInPlace:
             with copied(item.found.path, self.scratch) as source:
                 self._take_groups(item, source, summary)
-        marker = item.known or Capture(
+        known = item.known
+        if known is not None and known.format == UNRECOGNISED:
+            self.taker.set_state(known.id, "replaced")
+            known = None
+        marker = known or Capture(
             id=self.writer.capture_id(),
             path=path,
             format=form.name,
             kind=item.kind.name,
             shape="database",
             bundle=None,
-            generation=1,
+            generation=1 if item.known is None else item.known.generation + 1,
             state="current",
             size_bytes=0,
             digest=b"",
@@ -279,7 +352,7 @@ class Taking:
         self.taker.put(marker)
         if summary.bytes_read == read_before:
             return None
-        return Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
+        return Taken(marker, is_new=known is None, has_grown=known is not None)
 
     def _take_groups(self, item: Work, source: Source, summary: Summary) -> None:
         """Takes what has changed in an open database."""
@@ -372,6 +445,16 @@ class Taking:
 def _new_bytes(item: Work) -> int:
     """About how much of a source was not here the last time."""
     return max(0, item.found.size_bytes - (item.known.size_bytes if item.known else 0))
+
+
+def is_ledger(head: bytes) -> bool:
+    """Whether a file is a ledger: a backup beside the sources is not a source."""
+    return int.from_bytes(head[_APPLICATION : _APPLICATION + 4]) == APPLICATION_ID and head.startswith(b"SQLite")
+
+
+def _list(names: list[str], name: str) -> None:
+    if len(names) < _LISTED:
+        names.append(name)
 
 
 def inner_first(folders: Iterable[str]) -> list[str]:
