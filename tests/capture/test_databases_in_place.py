@@ -14,7 +14,8 @@ import pytest
 
 from agents_ledger import Ledger
 from agents_ledger.capture.databases import NotInPlace, copied, in_place
-from agents_ledger.capture.scratch import PREFIX, place_for, remove_leftovers, scratch_folder
+from agents_ledger.capture.discover import SCRATCH as PREFIX
+from agents_ledger.capture.scratch import place_for, remove_leftovers, scratch_folder
 from agents_ledger.ledger import evidence
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.frames import unframed

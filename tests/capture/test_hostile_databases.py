@@ -132,7 +132,7 @@ def limited() -> None:
 def synced(ledger: Path, folder: Path) -> dict[str, Any]:
     """One `ldg sync` in a child that may use little."""
     run = "from agents_ledger.cli.main import main; main()"
-    command = [sys.executable, "-c", run, "--db", str(ledger), "--json", "sync", "--path", folder]
+    command = [sys.executable, "-c", run, "--db", str(ledger), "--json", "sync", "--path", str(folder)]
     done = subprocess.run(command, preexec_fn=limited, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stderr.decode()[-2000:])
     found: dict[str, Any] = json.loads(done.stdout)

@@ -404,3 +404,13 @@ def test_sessions_of_real_people_are_kept_with_their_agent(folder: Path, tmp_pat
         assert kept(ledger) == {str(path): path.read_bytes() for path in files}
         assert set(problems(ledger).values()) == {f"kept as evidence, probably of {agents[folder.name]}"}
         assert sync(ledger, folder).unchanged == len(files)
+
+
+def test_they_are_kept_on_both_databases(ledger: Ledger, tmp_path: Path) -> None:
+    folder = all_of_it(tmp_path)
+    sync(ledger, folder)
+    assert kept(ledger) == {str(folder / name): data for name, (data, _) in FILES.items()}
+    before = counts(ledger)
+    assert sync(ledger, folder).bytes_read == 0
+    assert counts(ledger) == before
+    assert_sound(ledger)
