@@ -15,7 +15,7 @@ HEAD_BYTES = 64 * 1024
 _FIRST_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*)')
 _LAST = b"~"  # after every time
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)
-_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 _SQLITE = b"SQLite format 3\0"
 _SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 # Transcripts by type: what is kept of an agent's folder although no format claims its place.
@@ -156,7 +156,7 @@ def walk(folder: str, form: Format | None, own: str = "") -> Iterator[Found]:
         except OSError as problem:
             yield from _closed(entry.path, form, problem)
             continue
-        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(_BESIDE) and _is_of_database(entry.path, own))):
+        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(BESIDE) and _is_of_database(entry.path, own))):
             yield _as_found(entry.path, facts, form)
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from agents_ledger.capture import refusals, turnstile
-from agents_ledger.capture.discover import Found, below, in_named, in_places, is_gone, stamp
+from agents_ledger.capture.discover import SCRATCH, Found, below, in_named, in_places, is_gone, stamp
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.errors import BadInput
 from agents_ledger.formats import asked, formats
@@ -71,7 +71,7 @@ class Sync:
     def run_changed(self, changed: set[str], paths: Iterable[str], sources: Iterable[str]) -> Summary:
         """A round over files that are said to have changed, and nothing else."""
         chosen = self._chosen(sources)
-        files = {path.removesuffix("-wal") for path in changed}
+        files = {path.removesuffix("-wal") for path in changed if SCRATCH not in path}
         near = chain.from_iterable(below(path, self._own) for path in sorted(files))
         places = near if paths else in_named(sorted(files), chosen, self.machine)
         return self._round(places, chosen, sorted(files), None)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agents_ledger.capture import groups
 from agents_ledger.capture.databases import Groups, NotInPlace, Source, copied, in_place
-from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, is_same_file, recognise, stamp
+from agents_ledger.capture.discover import BESIDE, HEAD_BYTES, Found, began, is_broken, is_same_file, recognise, stamp
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
@@ -123,7 +123,7 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
-        if self._own and is_same_file(found.path, self._own):
+        if self._own and any(is_same_file(found.path, f"{self._own}{end}") for end in ("", *BESIDE)):
             return None  # the ledger itself: see `walk`
         if found.name in self._refused:
             self._dismiss(found.name)  # until it is refused again

@@ -42,7 +42,7 @@ _FIELD = re.compile(
 )
 _FIELD_HINTS = (b"oken", b"OKEN", b"ey", b"EY", b"ecret", b"ECRET", b"ass")
 _VARIABLE = re.compile(rb"(?:export )?[A-Za-z_]\w{0,80}=")  # what a file of variables begins with
-_SECRET_VARIABLE = re.compile(rb"\w{0,60}(?:TOKEN|SECRET|PASSWORD|KEY)=[\"']?([^\s\"'$<{]{8,500})")
+_SECRET_VARIABLE = re.compile(rb"(?:TOKEN|SECRET|PASSWORD|KEY)=[\"']?([^\s\"'$<{]{8,500})")
 _BEGINNING = 64 * 1024
 _STAND_IN = re.compile(
     rb"example|placeholder|redacted|your|dummy|xxxx|\*\*\*|\.\.\.|<|\$\{|process\.env", re.IGNORECASE
