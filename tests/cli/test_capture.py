@@ -144,6 +144,21 @@ def test_files_of_nobody_are_counted_and_named_if_asked(new: Ldg, tmp_path: Path
     assert len(new.json("sync", "--path", str(tmp_path / "some"))["unrecognised"]) == 7
 
 
+def test_transcripts_of_nobody_are_kept_listed_and_given_back(new: Ldg, tmp_path: Path) -> None:
+    path = tmp_path / "some" / ".aider.chat.history.md"
+    path.parent.mkdir()
+    path.write_bytes(b"# aider chat started at 2026-11-16 10:00:00\n\n#### hello\n")
+    said = new.text("sync", "--path", str(path.parent))
+    assert "1 file not recognised, and kept as evidence: `ldg" in said
+    (problem,) = new.json("problems", "--code", "not-recognised")["problems"]
+    assert (problem["path"], problem["detail"]) == (str(path), "kept as evidence, probably of aider")
+    assert new.run("export", str(path), "--format", "raw").stdout_bytes == path.read_bytes()
+    (capture,) = new.json("captures", "--format", "unrecognised")["captures"]
+    assert (capture["kind"], capture["size_bytes"]) == ("aider", path.stat().st_size)
+    assert {line["format"]: line["captured"] for line in new.json("sources")["sources"]}["unrecognised"] == 1
+    assert "kept as evidence" in new.text("sources")
+
+
 def test_files_of_agents_that_were_not_asked_for_are_not_called_unknown(home: Path, new: Ldg) -> None:
     (home / "letter.txt").write_text("Dear reader")
     done = new.json("sync", "--source", "codex", "--path", str(home))

@@ -11,7 +11,7 @@ from agents_ledger.capture.details import Details
 from agents_ledger.capture.discover import is_gone, walk
 from agents_ledger.formats import formats
 from agents_ledger.ledger import Ledger
-from agents_ledger.model.captures import Capture
+from agents_ledger.model.captures import UNRECOGNISED, Capture
 from agents_ledger.model.formats import Format, Machine, Root
 
 ProblemKey = tuple[str, int, str, str]
@@ -109,13 +109,15 @@ def totals(ledger: Ledger) -> Totals:
 
 
 def sources(machine: Machine, ledger: Ledger | None) -> Iterator[SourceLine]:
-    """Every format with its places, and what the ledger (if there is one) has of it."""
+    """Every format with its places, and what the ledger (if there is one) has of it; then what none recognised."""
     known = {} if ledger is None else _captured(ledger)
     missing = {} if ledger is None else _missing(ledger)
     for form in formats():
         places = [_place(form, root) for root in form.roots(machine)]
         count, size_bytes = known.get(form.name, (0, 0))
         yield SourceLine(form.name, places, count, size_bytes, missing.get(form.name, []))
+    if UNRECOGNISED in known:
+        yield SourceLine(UNRECOGNISED, [], *known[UNRECOGNISED], missing.get(UNRECOGNISED, []))
 
 
 def _captured(ledger: Ledger) -> dict[str, tuple[int, int]]:

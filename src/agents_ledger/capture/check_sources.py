@@ -5,17 +5,17 @@ What was moved, forked or written in this ledger itself is no finding.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
 from agents_ledger.capture.rebuild import read_again
+from agents_ledger.capture.scratch import place_for, scratch_folder
 from agents_ledger.capture.standing import MOVED_HERE
 from agents_ledger.ledger import Ledger
 from agents_ledger.ledger.digest import content_of
 from agents_ledger.ledger.records import read_record, read_turn
 from agents_ledger.ledger.verify import Finding
+from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import MoveRow
 from agents_ledger.store import Tx
 from agents_ledger.store.database import Row
@@ -30,11 +30,14 @@ class SourceReport(Struct, frozen=True):
     findings: list[Finding]
 
 
-def check_sources(ledger: Ledger, progress: Callable[[int, int], None] | None = None) -> SourceReport:
+def check_sources(
+    ledger: Ledger, progress: Callable[[int, int], None] | None = None, machine: Machine | None = None
+) -> SourceReport:
     """Read the captured bytes into a temporary ledger and compare the active chains and the imported heads."""
-    with TemporaryDirectory(prefix="ldg-") as folder, Ledger.open(f"sqlite:///{Path(folder) / 'again.db'}") as again:
+    place = place_for(ledger, machine)
+    with scratch_folder(place) as folder, Ledger.open(f"sqlite:///{folder / 'again.db'}") as again:
         again.database.ask("PRAGMA synchronous=OFF")  # it is thrown away
-        captures = read_again(ledger, again, progress)
+        captures = read_again(ledger, again, progress, machine)
         with ledger.database.read() as here, again.database.read() as there:
             rows = there.rows("chains")
             off_head = {row[0] for row in there.rows("chains_off_the_head")}

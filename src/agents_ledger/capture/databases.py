@@ -1,211 +1,293 @@
-"""Other programs' databases: copied out, never changed, never blocked for long; then read from the copy."""
+"""Consistent views of other programs' databases: read in place if that is safe, otherwise from a private copy.
 
+Nothing is ever written to the database, and no file appears beside it. In place is safe
+
+- with a write-ahead log and its index (`-wal`, `-shm`): SQLite's own snapshot, with the index opened read-only;
+- without any log or journal: as an immutable file, of which `confirm` says whether it has changed meanwhile.
+
+Everything else is copied into a scratch folder beside the ledger, with mode 0600, and unlinked as soon as it is open.
+"""
+
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import gettempdir
+from urllib.parse import quote
 
 import apsw
-import msgspec
 
-from agents_ledger.model.formats import Owned, Row, Tables
+from agents_ledger.capture.budget import TICK_STEPS, Budget, TooCostly
+from agents_ledger.capture.scratch import new_private_file, scratch_folder
+from agents_ledger.capture.table_rows import Groups
+from agents_ledger.model.times import now_ms
+
+__all__ = ["Groups", "NotInPlace", "Source", "copied", "in_place"]
 
 _PAGES = 2000  # copied at a time: the owner can write in between
 _TRIES = 5
 _BUSY_MS = 2000
+_RECENT_MS = 2000  # a file that was written just now may be written again within the same tick of its clock
+_CHUNK = 1 << 20
+_SHARE = 2  # a copy takes at most this part of the free space
+_COMPRESSED = 16  # how much smaller a file may be on its disk than it says; sparse files are smaller still
+_HEADER_BYTES = 100
+_SQL_BYTES = 1 << 20  # the longest statement of a schema
+_FUNCTIONS = frozenset({"count", "max", "typeof", "coalesce"})  # those of our own queries
+
+Stamp = tuple[tuple[int, ...] | None, ...]
+
+
+class NotInPlace(Exception):
+    """A database that can't be read where it is: somebody writes, or its log has no index."""
+
+
+class Source:
+    """A database of another program, open for reading, within a budget."""
+
+    def __init__(self, connection: apsw.Connection, budget: Budget, path: str = "", stamp: Stamp | None = None) -> None:
+        self.connection = connection
+        self.budget = budget
+        self._path = path
+        self._stamp = stamp
+
+    def confirm(self) -> None:
+        """Raises NotInPlace if what was read may be half of one state and half of the next."""
+        if self._stamp is not None and _stamp(self._path) != self._stamp:
+            raise NotInPlace(f"{self._path} was changed while it was read")
 
 
 @contextmanager
-def copied(path: str) -> Iterator[apsw.Connection]:
-    """A consistent copy of a database, open for reading."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - only for databases
+def in_place(path: str) -> Iterator[Source]:
+    """The database itself; NotInPlace if that is not safe."""
+    stamp = _stamp(path)
+    has_log, has_index, has_journal = (bool(each) for each in (_log(path), stamp[2], stamp[3]))
+    if (has_log and not has_index) or has_journal or not _is_at_rest(path):
+        raise NotInPlace(path)
+    if not has_log and not _uses_wal(path):
+        _require_unlocked(path)
+    budget = Budget(_used_bytes(path))
+    options = "mode=ro&readonly_shm=1" if has_log else "mode=ro&immutable=1"
+    try:
+        with _opened(path, options, budget) as connection:
+            yield Source(connection, budget, path, None if has_log else stamp)
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        if has_log:  # an index that can't be used without writing to it
+            raise NotInPlace(path) from None
+        raise
+    except (apsw.Error, TooCostly):
+        if not has_log and _stamp(path) != stamp:
+            raise NotInPlace(path) from None
+        raise
 
-    with TemporaryDirectory(prefix="ldg-") as folder:
-        target = Path(folder) / "copy.db"
-        _copy(Path(path), target)
-        connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            connection.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
-            connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-            yield connection
-        finally:
-            connection.close()
+
+@contextmanager
+def copied(path: str, place: str | None = None) -> Iterator[Source]:
+    """A consistent copy of a database, in a private folder at a place; it has no name any more when it is read."""
+    with scratch_folder(gettempdir() if place is None else place) as folder:
+        target = folder / "copy.db"
+        os.close(new_private_file(target))
+        budget = Budget(_used_bytes(path))
+        if _uses_wal(path) and not (_log(path) and Path(f"{path}-shm").exists()):
+            # nobody has it open, and SQLite would make files beside it: the files as they are
+            has_log = _copy_files(path, target)
+        else:
+            _back_up(path, target)
+            has_log = False
+        with _opened(str(target), "mode=ro" if has_log else "mode=ro&immutable=1", budget) as connection:
+            for end in ("", "-wal", "-shm"):
+                with suppress(OSError):  # (a system that doesn't unlink open files: at the end, with the folder)
+                    target.with_name(target.name + end).unlink(missing_ok=True)
+            yield Source(connection, budget)
 
 
-def _copy(source: Path, target: Path) -> None:
-    wal, shm = source.with_name(source.name + "-wal"), source.with_name(source.name + "-shm")
-    if wal.exists() and not shm.exists():
-        # Nobody has it open, and opening it here would make files beside it: both files as they are
-        _copy_files(source, wal, target)
-        return
-    uses_wal = _uses_wal(source)
-    if uses_wal and not wal.exists():
-        name = f"file:{_quoted(source)}?mode=ro&immutable=1"  # nobody has it open
+@contextmanager
+def _opened(path: str, options: str, budget: Budget) -> Iterator[apsw.Connection]:
+    """A connection that can read plain tables and do nothing else, in one snapshot."""
+    connection = _connected(path, options)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        for setting in (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                        apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, apsw.SQLITE_DBCONFIG_DQS_DML):  # fmt: skip
+            connection.config(setting, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, budget.longest_value)
+        connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
+        connection.set_progress_handler(budget.tick, TICK_STEPS)
+        connection.execute("PRAGMA cell_size_check=ON")
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # from here on it is one snapshot
+        connection.authorizer = _authorize
+        yield connection
+    except apsw.InterruptError:
+        raise budget.stopped() from None
+    except apsw.TooBigError:
+        raise TooCostly(f"a value of more than {budget.longest_value >> 20} MiB") from None
+    except MemoryError:
+        raise TooCostly("it takes more memory to read than there is") from None
+    finally:
+        connection.close()
+
+
+def _connected(path: str, options: str) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"file:{quote(os.fsencode(path))}?{options}", flags=flags)
+
+
+def _require_unlocked(path: str) -> None:
+    """Raises NotInPlace if somebody is writing: for a moment, SQLite's own lock is asked for."""
+    probe = _connected(path, "mode=ro")
+    try:
+        probe.pragma("schema_version")
+    except (apsw.BusyError, apsw.ReadOnlyError):
+        raise NotInPlace(path) from None
+    finally:
+        probe.close()
+
+
+def _authorize(operation: int, one: str | None, two: str | None, _database: str | None, via: str | None) -> int:
+    if operation == apsw.SQLITE_READ:
+        is_allowed = via is None
+    elif operation == apsw.SQLITE_FUNCTION:
+        is_allowed = two in _FUNCTIONS
     else:
-        name = f"file:{_quoted(source)}?mode=ro"
-    reader = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        is_allowed = operation == apsw.SQLITE_SELECT or (operation == apsw.SQLITE_PRAGMA and one == "table_xinfo")
+    return apsw.SQLITE_OK if is_allowed else apsw.SQLITE_DENY
+
+
+# copies
+
+
+def _back_up(path: str, target: Path) -> None:
+    """By SQLite's own backup, which waits for whoever is writing."""
+    _require_space(_used_bytes(path), target)
+    reader = _connected(path, "mode=ro")
+    copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+    budget = Budget(_used_bytes(path))
     try:
         reader.set_busy_timeout(_BUSY_MS)
-        copy = apsw.Connection(str(target))
-        try:
-            with copy.backup("main", reader, "main") as steps:
-                while not steps.done:
-                    steps.step(_PAGES)
-        finally:
-            copy.close()
+        with copy.backup("main", reader, "main") as steps:
+            left = None
+            while not steps.done:
+                steps.step(_PAGES)
+                if left is None or steps.remaining < left:  # (a change of the source makes it begin again)
+                    budget.spend(0)
+                    left = steps.remaining
+                if budget.tick():
+                    raise TooCostly("it keeps changing while it is copied")
     finally:
+        copy.close()
         reader.close()
 
 
-def _copy_files(source: Path, wal: Path, target: Path) -> None:
-    from shutil import copyfile  # noqa: PLC0415 - only for databases
-
+def _copy_files(path: str, target: Path) -> bool:
+    """The database and its log, if it has one; whether it has."""
+    log = target.with_name(target.name + "-wal")
+    os.close(new_private_file(log))
     for _ in range(_TRIES):
-        before = _stamp(source, wal)
-        copyfile(source, target)
-        copyfile(wal, target.with_name(target.name + "-wal"))
-        if _stamp(source, wal) == before:
-            return
-    raise OSError(f"{source} keeps changing while it is copied")
+        before = _stamp(path)
+        has_log = bool(_log(path))
+        _copy_file(path, target)
+        if has_log:
+            _copy_file(f"{path}-wal", log)
+        if _stamp(path) == before:
+            return has_log
+    raise OSError(f"{path} keeps changing while it is copied")
 
 
-def _stamp(*paths: Path) -> list[tuple[int, int]]:
-    return [(facts.st_size, facts.st_mtime_ns) for facts in (path.stat() for path in paths)]
+def _copy_file(path: str, target: Path) -> None:
+    """The bytes of a file; holes stay holes."""
+    with open(path, "rb") as source, target.open("r+b") as copy:  # noqa: PTH123 - the path may hold anything
+        copy.truncate(0)
+        size = os.fstat(source.fileno()).st_size
+        pieces = list(_data_in(source.fileno(), size))
+        _require_space(sum(end - start for start, end in pieces), target)
+        for start, end in pieces:
+            source.seek(start)
+            copy.seek(start)
+            while start < end and (data := source.read(min(_CHUNK, end - start))):
+                copy.write(data)
+                start += len(data)  # noqa: PLW2901 - how far it is
+        copy.truncate(size)
 
 
-def _uses_wal(source: Path) -> bool:
-    with source.open("rb") as file:
-        return file.read(20)[18:20] == b"\x02\x02"
+def _data_in(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where a file has data, as opposed to holes."""
+    if not hasattr(os, "SEEK_DATA"):
+        yield 0, size
+        return
+    at = 0
+    while at < size:
+        try:
+            start = os.lseek(file, at, os.SEEK_DATA)
+            end = os.lseek(file, start, os.SEEK_HOLE)
+        except OSError:  # a hole up to the end
+            break
+        yield start, min(end, size)
+        at = end
+    os.lseek(file, 0, os.SEEK_SET)
 
 
-def _quoted(path: Path) -> str:
-    from urllib.parse import quote  # noqa: PLC0415 - only for databases
-
-    return quote(str(path))
-
-
-class Groups:
-    """The rows of a copied database, by what they belong to. Keys first: values are read group by group."""
-
-    def __init__(self, connection: apsw.Connection, tables: Tables) -> None:
-        self._connection = connection
-        self._tables = tables
-        self._rows: dict[str, list[tuple[str, str, int]]] = {}
-        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        for table, (key, _value) in tables.columns.items():
-            if table in there:
-                self._group(table, key)
-        self._owned = [OwnedRows(connection, table, owned) for table, owned in tables.owned.items() if table in there]
-
-    def names(self) -> list[str]:
-        """The groups that there are."""
-        return sorted({*self._rows, *(name for rows in self._owned for name in rows.owners())})
-
-    def stamps(self) -> dict[str, list[tuple[object, ...]]]:
-        """Of each group what changes whenever it does; groups of which that is not known are left out."""
-        found: dict[str, list[tuple[object, ...]]] = {}
-        unsure = set(self._rows)
-        for owned in self._owned:
-            if owned.has_stamp:
-                for name, stamp in owned.stamps():
-                    found.setdefault(name, []).append(stamp)
-            else:
-                unsure.update(owned.owners())
-        return {name: stamps for name, stamps in found.items() if name not in unsure}
-
-    def rows(self, group: str) -> Iterator[Row]:
-        """A group's rows in the order of their keys, then those that they refer to."""
-        for owned in self._owned:
-            yield from owned.of(group)
-        referred: dict[tuple[str, str], None] = {}
-        for table, key, rowid in sorted(self._rows.get(group, ())):
-            value = self._tables.clean(table, key, self._value(table, rowid))
-            yield Row(table, key, value)
-            for other in self._tables.refers(table, key, value):
-                referred.setdefault(other)
-        yield from self._referred(referred)
-
-    def _referred(self, wanted: dict[tuple[str, str], None]) -> Iterator[Row]:
-        done: set[tuple[str, str]] = set()
-        queue = list(wanted)
-        while queue:
-            table, key = queue.pop(0)
-            if (table, key) in done or table not in self._tables.columns or self._tables.group(table, key) != "":
-                continue
-            done.add((table, key))
-            names = self._tables.columns[table]
-            sql = f"SELECT rowid FROM {_name(table)} WHERE {_name(names[0])} = ?"  # noqa: S608 - the format's own names
-            rowid = self._connection.execute(sql, (key,)).get
-            if rowid is not None:
-                value = self._tables.clean(table, key, self._value(table, rowid))
-                yield Row(table, key, value)
-                queue += [other for other in self._tables.refers(table, key, value) if other not in done]
-
-    def _group(self, table: str, key: str) -> None:
-        for rowid, name in self._connection.execute(f"SELECT rowid, {_name(key)} FROM {_name(table)}"):  # noqa: S608
-            if not isinstance(name, str):
-                continue
-            group = self._tables.group(table, name)
-            if group:
-                self._rows.setdefault(group, []).append((table, name, rowid))
-
-    def _value(self, table: str, rowid: int) -> bytes:
-        column = self._tables.columns[table][1]
-        sql = f"SELECT CAST({_name(column)} AS BLOB) FROM {_name(table)} WHERE rowid = ?"  # noqa: S608 - as above
-        return self._connection.execute(sql, (rowid,)).get or b""
+def _require_space(needed: int, target: Path) -> None:
+    free = shutil.disk_usage(target.parent).free
+    if needed * _SHARE > free:
+        raise OSError(f"a copy takes {needed >> 20} MiB, and {free >> 20} MiB are free in {target.parent.parent}")
 
 
-class OwnedRows:
-    """The rows of a table that names their group in a column: nothing of it is held in memory."""
-
-    def __init__(self, connection: apsw.Connection, table: str, owned: Owned) -> None:
-        self._connection = connection
-        self._table = table
-        there = {row[1] for row in connection.execute(f"PRAGMA table_info({_name(table)})")}
-        self._is_known = {owned.key, owned.owner} <= there
-        self._columns = [column for column in owned.columns if column in there]
-        self._data = [column for column in owned.data if column in there]
-        self._names = owned
-        self.has_stamp = self._is_known and bool(owned.stamp) and there.issuperset(owned.stamp)
-        self._end = f"~{table}" if owned.is_apart else ""  # of its groups' names
-
-    def owners(self) -> Iterator[str]:
-        """The groups that have rows here."""
-        if self._is_known:
-            owner = _name(self._names.owner)
-            sql = f"SELECT DISTINCT CAST({owner} AS BLOB) FROM {_name(self._table)} WHERE typeof({owner}) = 'text'"  # noqa: S608
-            for (name,) in self._connection.execute(sql):
-                with suppress(UnicodeDecodeError):  # (no agent has such names)
-                    yield name.decode() + self._end
-
-    def stamps(self) -> Iterator[tuple[str, tuple[object, ...]]]:
-        """For each group the number of rows, the last key and the greatest stamps."""
-        owner, table = _name(self._names.owner), _name(self._table)
-        told = "".join(f", max({_name(each)})" for each in (self._names.key, *self._names.stamp))
-        sql = f"SELECT CAST({owner} AS BLOB), count(*){told} FROM {table} GROUP BY {owner}"  # noqa: S608
-        for name, *values in self._connection.execute(sql):
-            if name is not None:
-                yield name.decode("utf-8", "replace") + self._end, (self._table, *values)
-
-    def of(self, group: str) -> Iterator[Row]:
-        """The rows of a group, in the order of their keys."""
-        if not self._is_known or not group.endswith(self._end):
-            return
-        key, owner = _name(self._names.key), _name(self._names.owner)
-        told = "".join(f", typeof({_name(each)}), CAST({_name(each)} AS BLOB)" for each in self._columns)
-        held = "".join(f"CAST({_name(each)} AS BLOB), " for each in self._data)
-        most = f"coalesce({held}x'', x'')"
-        sql = f"SELECT CAST({key} AS BLOB), {most}{told} FROM {_name(self._table)} WHERE {owner} = ? ORDER BY {key}"  # noqa: S608
-        for name, data, *values in self._connection.execute(sql, (group.removesuffix(self._end),)):
-            if name is not None:
-                pairs = zip(self._columns, values[::2], values[1::2], strict=True)
-                facts = {column: _value_of(kind, value) for column, kind, value in pairs if kind != "null"}
-                yield Row(self._table, name.decode("utf-8", "replace"), msgspec.json.encode(facts) + b"\n" + data)
+# what the file system and the header say
 
 
-def _value_of(kind: str, data: bytes) -> int | float | str:
-    text = data.decode("utf-8", "replace")
-    return int(text) if kind == "integer" else float(text) if kind == "real" else text
+def _stamp(path: str) -> Stamp:
+    """What changes when somebody writes to a database: the file, and that there is a log, its index, a journal."""
+    facts = os.stat(path)  # noqa: PTH116 - one call, as below
+    beside = (_facts(f"{path}-wal"), _facts(f"{path}-shm"), _facts(f"{path}-journal"))
+    return ((facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), *beside)
 
 
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+def _facts(path: str) -> tuple[int, ...] | None:
+    """Size and time of a file that is not empty."""
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - one call
+    except OSError:
+        return None
+    is_index = path.endswith("-shm")  # (it changes with every reader)
+    return (0,) if is_index else (facts.st_size, facts.st_mtime_ns) if facts.st_size else None
+
+
+def _log(path: str) -> int:
+    """The size of the write-ahead log."""
+    facts = _facts(f"{path}-wal")
+    return 0 if facts is None else facts[0]
+
+
+def _is_at_rest(path: str) -> bool:
+    """Whether a database was not written just now; with a log SQLite itself takes care of that."""
+    return bool(_log(path)) or os.stat(path).st_mtime_ns // 1_000_000 < now_ms() - _RECENT_MS  # noqa: PTH116 - one call
+
+
+def _uses_wal(path: str) -> bool:
+    return _header(path)[18:20] == b"\x02\x02"
+
+
+def _header(path: str) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 - the path may hold anything
+        return file.read(_HEADER_BYTES)
+
+
+def _used_bytes(path: str) -> int:
+    """How large a database is at most, by its header, its file, and what that takes on the disk.
+
+    A file that is shorter than its header says was cut.
+    """
+    facts, header, log = os.stat(path), _header(path), _log(path)  # noqa: PTH116 - one call
+    page = int.from_bytes(header[16:18]) or 1
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(header[28:32])
+    is_counted = pages > 0 and header[24:28] == header[92:96]
+    if is_counted and not log and pages * page > facts.st_size:
+        raise OSError(f"it was cut: {pages} pages of {page} bytes by its header, {facts.st_size} bytes in its file")
+    held = facts.st_blocks * 512 * _COMPRESSED + _CHUNK if hasattr(facts, "st_blocks") else facts.st_size
+    size = min(pages * page, facts.st_size) if is_counted and not log else facts.st_size
+    return min(size, held) + log

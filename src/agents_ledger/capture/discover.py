@@ -6,19 +6,26 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP, ENOENT, ENOTDIR
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agents_ledger.model.captures import PACKED
-from agents_ledger.model.formats import Format, Kind, Machine
+from agents_ledger.model.formats import Format, Kind, Machine, Root
 
 HEAD_BYTES = 64 * 1024
 OUTLINE_BYTES = 32 * 1024 * 1024  # of a file that no format knows by its head
 _FIRST_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*)')
 _LAST = b"~"  # after every time
 _NOTHING = (ENOENT, ENOTDIR, ELOOP)
-_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 _SQLITE = b"SQLite format 3\0"
 _SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
+# Transcripts by type: what is kept of an agent's folder although no format claims its place.
+_TYPES = (".jsonl", ".json", ".md", ".db", ".zst", ".traj")
+# Folders of programs, and of copies that an editor makes of its user's own files: no sessions are kept in them.
+_NO_SESSIONS = (
+    r"(?:^|/)(?:[^/]*Cache[^/]*|Crashpad|extensions|plugins|Service Worker|blob_storage|History|Backups|logs|\.tmp)/"
+)
+SCRATCH = ".ldg-scratch-"  # how our own folders for short-lived copies are called
 
 
 class Found(Struct, frozen=True):
@@ -30,15 +37,18 @@ class Found(Struct, frozen=True):
     format: Format | None = None  # known by its place; otherwise every format is asked
     is_regular: bool = True
     problem: str = ""  # why it can't be looked at, or (of a folder) looked into
+    changed_ns: int = 0  # when it was changed last, its name and mode included
+    original: str = ""  # of a copy out of the evidence: the path that it was captured from
 
     @property
     def name(self) -> str:
         """The path as it can be written down: bytes that are no text stand escaped in it."""
+        path = self.original or self.path
         try:
-            self.path.encode()
+            path.encode()
         except UnicodeEncodeError:
-            return os.fsencode(self.path).decode("utf-8", "backslashreplace")
-        return self.path
+            return os.fsencode(path).decode("utf-8", "backslashreplace")
+        return path
 
 
 def began(shape: str, head: bytes) -> bytes:
@@ -53,43 +63,84 @@ def began(shape: str, head: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def in_places(formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
-    """The files in the standard places of each format."""
+def in_places(formats: Iterable[Format], machine: Machine, own: str = "") -> Iterator[Found]:
+    """The files in the standard places of each format, then the other transcripts by type below these folders."""
     seen: set[str] = set()
+    others: dict[str, Found] = {}
     for form in formats:
         for root in form.roots(machine):
             if is_gone(root.path):  # most agents are not on most machines
                 continue
             matches = re.compile(root.pattern).search
+            keeps_others = is_session_folder(root, machine)
             start = len(root.path) + 1
-            for found in walk(root.path, form):
+            for found in walk(root.path, form, own):
                 path = found.path
-                if path not in seen and (found.problem or matches(path[start:].replace(os.sep, "/"))):
+                if path in seen:
+                    continue
+                below_root = path[start:].replace(os.sep, "/")
+                if found.problem or matches(below_root):
                     seen.add(path)
                     yield found
+                elif keeps_others and may_be_transcript(below_root) and found.is_regular and found.size_bytes:
+                    others[path] = found
+    for path, found in others.items():
+        if path not in seen:  # the place of another format
+            yield structs.replace(found, format=None)
 
 
 def in_named(paths: Iterable[str], formats: Iterable[Format], machine: Machine) -> Iterator[Found]:
     """Those of some files that lie in the standard place of a format."""
     roots = [(form, root, re.compile(root.pattern).search) for form in formats for root in form.roots(machine)]
     for path in paths:
+        is_kept = False
         for form, root, matches in roots:
-            start = len(root.path) + 1
-            if path.startswith(f"{root.path}{os.sep}") and matches(path[start:].replace(os.sep, "/")):
+            if not path.startswith(f"{root.path}{os.sep}"):
+                continue
+            below_root = path[len(root.path) + 1 :].replace(os.sep, "/")
+            if matches(below_root):
                 yield from _found(path, form)
                 break
+            is_kept = is_kept or (is_session_folder(root, machine) and may_be_transcript(below_root))
+        else:
+            if is_kept:
+                yield from (found for found in _found(path, None) if found.is_regular and found.size_bytes)
 
 
-def below(path: str) -> Iterator[Found]:
+def is_session_folder(root: Root, machine: Machine) -> bool:
+    """Whether a folder is an agent's own, so that whatever lies in it may be a session."""
+    home = machine.home.rstrip("/\\")
+    return root.is_own and root.path != home and not home.startswith(f"{root.path.rstrip(os.sep)}{os.sep}")
+
+
+def has_transcript_type(path: str) -> bool:
+    """Whether a file has an ending that transcripts have."""
+    return path.lower().endswith(_TYPES)
+
+
+def may_be_transcript(below_root: str) -> bool:
+    """The same of a path below an agent's folder; credentials and the files of programs are not looked at at all."""
+    if not has_transcript_type(below_root):
+        return False
+    from agents_ledger.model.credentials import is_credential_name  # noqa: PLC0415 - most agents keep no such files
+
+    return not (re.search(_NO_SESSIONS, below_root) or is_credential_name(below_root))
+
+
+def below(path: str, own: str = "") -> Iterator[Found]:
     """Every file below a folder (or the one file that was named)."""
     if os.path.isdir(path):  # noqa: PTH112 - as above
-        yield from walk(path, None)
+        yield from walk(path, None, own)
     else:
         yield from _found(path, None)
 
 
-def walk(folder: str, form: Format | None) -> Iterator[Found]:
-    """All files below a folder, in the order of their names; links to folders are not followed."""
+def walk(folder: str, form: Format | None, own: str = "") -> Iterator[Found]:
+    """All files below a folder, in the order of their names; links to folders are not followed.
+
+    `own` is the ledger's own file. It is not touched: closing any descriptor of a file drops the locks that SQLite has
+    on it in this process.
+    """
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -99,21 +150,23 @@ def walk(folder: str, form: Format | None) -> Iterator[Found]:
     for entry in listed:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED:
-                    yield from walk(entry.path, form)
+                if entry.name not in _SKIPPED and not entry.name.startswith(SCRATCH):
+                    yield from walk(entry.path, form, own)
                 continue
             facts = entry.stat()
         except OSError as problem:
             yield from _closed(entry.path, form, problem)
             continue
-        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(_BESIDE) and _is_of_database(entry.path))):
-            yield Found(entry.path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+        if not (stat.S_ISDIR(facts.st_mode) or (entry.name.endswith(BESIDE) and _is_of_database(entry.path, own))):
+            yield _as_found(entry.path, facts, form)
 
 
-def _is_of_database(path: str) -> bool:
+def _is_of_database(path: str, own: str) -> bool:
     """Whether a file is a part of the database beside it, which is read with it."""
     from agents_ledger.capture.files import SourceFile  # noqa: PLC0415 - only for databases
 
+    if own and is_same_file(path.rpartition("-")[0], own):
+        return True
     try:
         with SourceFile(path.rpartition("-")[0]) as file:
             return file.at(0, len(_SQLITE)) in (_SQLITE, b"")
@@ -143,7 +196,20 @@ def _found(path: str, form: Format | None) -> Iterator[Found]:
         facts = os.stat(path)  # noqa: PTH116 - as above
     except OSError:
         return
-    yield Found(path, facts.st_size, facts.st_mtime_ns, form, stat.S_ISREG(facts.st_mode))
+    yield _as_found(path, facts, form)
+
+
+def _as_found(path: str, facts: os.stat_result, form: Format | None) -> Found:
+    is_regular = stat.S_ISREG(facts.st_mode)
+    return Found(path, facts.st_size, facts.st_mtime_ns, form, is_regular, changed_ns=facts.st_ctime_ns)
+
+
+def is_same_file(path: str, other: str) -> bool:
+    """Whether two paths lead to one file that is there."""
+    try:
+        return os.path.samefile(path, other)  # noqa: PTH121 - one call
+    except (OSError, ValueError):
+        return False
 
 
 def stamp(found: Found) -> int:
@@ -160,7 +226,7 @@ def recognise(found: Found, formats: Iterable[Format], head: bytes) -> tuple[For
         head = _unpacked(head)
     best: tuple[Format, Kind] | None = None
     for form in formats if found.format is None else (found.format,):
-        kind = form.recognise(found.path, head)
+        kind = form.recognise(found.original or found.path, head)
         if kind is not None and (best is None or kind.score > best[1].score):
             best = (form, kind)
     return best

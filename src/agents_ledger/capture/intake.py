@@ -109,7 +109,7 @@ class Intake:
         return known is None
 
     def _kind(self, found: Found, form: Format, known: Capture | None) -> tuple[str, str] | None:
-        if known is not None:
+        if known is not None and known.format == self._name:
             return known.kind, known.shape
         with SourceFile(found.path) as file:
             head = file.at(0, HEAD_BYTES)

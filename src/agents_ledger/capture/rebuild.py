@@ -14,6 +14,7 @@ from agents_ledger.ledger import Ledger, moves, written
 from agents_ledger.ledger.digest import digest
 from agents_ledger.ledger.sessions import Origin
 from agents_ledger.model.captures import Capture
+from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import SessionRow
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
@@ -37,12 +38,17 @@ class Report(Struct, frozen=True):
         return self.digest_before == self.digest_after
 
 
-def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None] | None = None) -> Report:
+def rebuild(
+    ledger: Ledger,
+    target_url: str,
+    progress: Callable[[int, int], None] | None = None,
+    machine: Machine | None = None,
+) -> Report:
     """A new ledger at another place, out of this one's evidence."""
     with Ledger.open(target_url) as target:
         if target.counts()["sessions"] or target.database.url == ledger.database.url:
             raise BadInput(f"{target.database.url} is not empty: name a new place for the rebuilt ledger")
-        captures = read_again(ledger, target, progress)
+        captures = read_again(ledger, target, progress, machine)
         target.index()
         counts = target.counts()
         _fork_again(ledger, target)
@@ -58,12 +64,17 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
         )
 
 
-def read_again(ledger: Ledger, target: Ledger, progress: Callable[[int, int], None] | None = None) -> list[Capture]:
+def read_again(
+    ledger: Ledger,
+    target: Ledger,
+    progress: Callable[[int, int], None] | None = None,
+    machine: Machine | None = None,
+) -> list[Capture]:
     """Read all captured bytes of a ledger into an empty one; gives the captures."""
     _take_over(ledger, target)
     captures = _captures(ledger)
     with turnstile.alone(target):
-        _replay(ledger, Taking(target), captures, progress)
+        _replay(ledger, Taking(target, machine=machine), captures, progress)
     return captures
 
 

@@ -8,19 +8,17 @@ into a ledger of its own, and what it says there stands in this one.
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from agents_ledger.capture.discover import HEAD_BYTES, Found, began, outlined, recognise
 from agents_ledger.capture.families import Family, families
 from agents_ledger.capture.links import link_children
 from agents_ledger.capture.replaying import copy_bytes, read_copy, share_secret
+from agents_ledger.capture.scratch import scratch_folder
 from agents_ledger.capture.standing import Standing
 from agents_ledger.capture.taking import Taking, inner_first
 from agents_ledger.capture.turnstile import IN_DOUBT
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
-from agents_ledger.store import Tx
 
 _USUAL = 50  # the place of what is not recognised any more in the order of reading
 
@@ -58,7 +56,7 @@ def _is_well_read(family: Family, fresh: set[int]) -> bool:
 def _read_anew(taking: Taking, family: Family) -> Iterator[Ledger]:
     """A ledger that has read a family and nothing else."""
     ledger = taking.ledger
-    with TemporaryDirectory(prefix="ldg-") as folder, Ledger.open(f"sqlite:///{Path(folder) / 'family.db'}") as anew:
+    with scratch_folder(taking.scratch) as folder, Ledger.open(f"sqlite:///{folder / 'family.db'}") as anew:
         anew.database.ask("PRAGMA synchronous=OFF")  # it lives for a moment
         share_secret(ledger, anew)
         reading = Taking(anew)
@@ -98,16 +96,6 @@ def _place(taking: Taking, capture: Capture) -> tuple[int, bytes]:
         head = next(evidence.read(tx, capture.id), b"")[:HEAD_BYTES]
         found = Found(capture.path, capture.size_bytes, capture.modified_ns)
         claim = recognise(found, [form], head)
-        if claim is None and (brief := outlined(head, partial(_first_bytes, tx, capture.id))) is not None:
+        if claim is None and (brief := outlined(head, partial(evidence.first_bytes, tx, capture.id))) is not None:
             claim = recognise(found, [form], brief)
     return _USUAL if claim is None else claim[1].order, began(capture.shape, head)
-
-
-def _first_bytes(tx: Tx, capture_id: int, length: int) -> bytes:
-    """The first bytes of a captured source."""
-    found = bytearray()
-    for block in evidence.read(tx, capture_id):
-        found += block
-        if len(found) >= length:
-            break
-    return bytes(found[:length])

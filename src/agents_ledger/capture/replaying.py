@@ -4,8 +4,9 @@ import msgspec
 
 from agents_ledger.capture.source import Taker
 from agents_ledger.capture.taking import Taking
+from agents_ledger.capture.unrecognised import problem_of
 from agents_ledger.ledger import Ledger, evidence, sealing
-from agents_ledger.model.captures import Capture
+from agents_ledger.model.captures import UNRECOGNISED, Capture
 from agents_ledger.model.frames import unframed
 
 
@@ -30,6 +31,8 @@ def copy_bytes(ledger: Ledger, taker: Taker, capture: Capture) -> None:
 def read_copy(taking: Taking, capture: Capture) -> None:
     """What a capture tells whose bytes are there; those of a bundle are read together, later."""
     form = taking.formats.get(capture.format)
+    if capture.format == UNRECOGNISED and capture.state != "replaced":
+        taking.writer.add(problem_of(capture, capture.seen_at))
     if form is None or capture.shape == "bundle" or not capture.size_bytes:
         return
     if capture.shape == "lines":

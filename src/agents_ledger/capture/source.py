@@ -12,7 +12,7 @@ from agents_ledger.capture.reading import CHECKED_WHOLE, Reading
 from agents_ledger.capture.writer import Writer
 from agents_ledger.ledger import evidence, written
 from agents_ledger.ledger.evidence import BLOCK_BYTES
-from agents_ledger.model.captures import Capture
+from agents_ledger.model.captures import UNRECOGNISED, Capture
 from agents_ledger.model.formats import Format, Source
 
 
@@ -84,7 +84,10 @@ class Taker:
         *,
         bundle: str | None = None,
     ) -> Taken | None:
-        if known is not None:
+        is_first = known is None or known.format == UNRECOGNISED  # no format has read it before
+        if known is not None and is_first:
+            self.writer.add(SetState(known.id, "replaced"))
+        elif known is not None:
             fate = self._compare(file, known)
             is_resumable = shape == "lines" and not self._is_packed(file)
             # (of lines, all may be kept and not all be read: somebody was stopped in between)
@@ -116,7 +119,7 @@ class Taker:
             read_bytes=0,
         )
         self.writer.add(PutCapture(msgspec.structs.replace(capture), None, None))
-        return Taken(capture, is_new=known is None, was_rewritten=known is not None)
+        return Taken(capture, is_new=is_first, was_rewritten=not is_first)
 
     def _is_packed(self, file: SourceFile) -> bool:
         return is_packed(file.at(0, 4))

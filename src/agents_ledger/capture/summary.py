@@ -22,6 +22,7 @@ class Summary(Struct):
     new_sessions: int = 0
     turns: int = 0
     new_turns: int = 0
-    unrecognised: list[str] = []
+    kept: list[str] = []  # no format recognises them, and they are kept as evidence
+    unrecognised: list[str] = []  # no format recognises them, and they are not kept
     unreadable: list[str] = []
     sources: dict[str, int] = {}

@@ -7,17 +7,19 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from agents_ledger.capture import refusals, turnstile
-from agents_ledger.capture.discover import Found, below, in_named, in_places, is_gone, stamp
+from agents_ledger.capture.discover import SCRATCH, Found, below, in_named, in_places, is_gone, stamp
 from agents_ledger.capture.summary import Progress, Summary
 from agents_ledger.errors import BadInput
-from agents_ledger.formats import formats
+from agents_ledger.formats import asked, formats
 from agents_ledger.ledger import Ledger
-from agents_ledger.model.captures import Capture
+from agents_ledger.model.captures import UNRECOGNISED, Capture
 from agents_ledger.model.formats import Format, Machine
+from agents_ledger.store.database import is_file, sqlite_path
 
 if TYPE_CHECKING:  # what reads and writes is loaded when something has changed
     from agents_ledger.capture.taking import Taking
 
+_TICK_MS = 2000  # the clocks of file systems may be this coarse
 Changed = list[tuple[Found, Capture | None]]
 
 
@@ -29,7 +31,10 @@ class Sync:
         self.machine = machine
         self.formats = {form.name: form for form in formats()}
         self._known: dict[str, Capture] = {}
-        self._refused: set[str] = set()  # paths of what could not be captured
+        self._refused: dict[str, int] = {}  # paths of what could not be captured: see `refusals`
+        self._own = sqlite_path(ledger.database.url) if is_file(ledger.database.url) else ""  # the ledger's own file
+        self._passed: set[str] = set()  # of those, what has not changed since
+        self._asks_others = False  # there are other formats than when files were looked at that none recognised
         self._taking: Taking | None = None
         self._is_alone = False
         self._has_doubts = False  # somebody was stopped before second thoughts
@@ -60,14 +65,14 @@ class Sync:
         for root in roots:
             if not os.path.lexists(root):
                 raise BadInput(f"{root} does not exist: name a folder or a file with sessions")
-        places = chain.from_iterable(below(root) for root in roots) if roots else in_places(chosen, self.machine)
+        places = self._places(roots, chosen)
         return self._round(places, chosen, roots, progress)
 
     def run_changed(self, changed: set[str], paths: Iterable[str], sources: Iterable[str]) -> Summary:
         """A round over files that are said to have changed, and nothing else."""
         chosen = self._chosen(sources)
-        files = {path.removesuffix("-wal") for path in changed}
-        near = chain.from_iterable(below(path) for path in sorted(files))
+        files = {path.removesuffix("-wal") for path in changed if SCRATCH not in path}
+        near = chain.from_iterable(below(path, self._own) for path in sorted(files))
         places = near if paths else in_named(sorted(files), chosen, self.machine)
         return self._round(places, chosen, sorted(files), None)
 
@@ -77,6 +82,11 @@ class Sync:
         if named:
             return named
         return [root.path for form in self._chosen(sources) for root in form.roots(self.machine)]
+
+    def _places(self, roots: list[str], chosen: list[Format]) -> Iterable[Found]:
+        if roots:
+            return chain.from_iterable(below(root, self._own) for root in roots)
+        return in_places(chosen, self.machine, self._own)
 
     def _round(
         self, places: Iterable[Found], chosen: list[Format], roots: list[str], progress: Progress | None
@@ -89,15 +99,18 @@ class Sync:
         changed = self._changed(places, seen, summary)
         gone = self._gone(seen, roots, chosen)
         solved = self._solved(seen, changed)
-        if changed or gone or solved or self._has_doubts:
+        kept = self._kept_by_others(changed)
+        if changed or gone or solved or kept or self._has_doubts:
             with self._awake():
                 if self._learn_anew():  # others were faster
                     changed = self._still_changed(changed, summary)
                     gone = self._gone(seen, roots, chosen)
                     solved = self._solved(seen, changed)
-                self._ready().take_all(changed, gone, chosen, summary, progress, solved)
+                    kept = self._kept_by_others(changed)
+                self._ready().take_all(changed, gone, chosen, summary, progress, solved, kept)
+                self._asks_others = False
                 self._reconsider()
-        summary.sessions, summary.turns = self._counts() if changed else before
+        summary.sessions, summary.turns = self._counts() if changed or kept else before
         summary.new_sessions, summary.new_turns = summary.sessions - before[0], summary.turns - before[1]
         return summary
 
@@ -138,12 +151,15 @@ class Sync:
                 return False
             found = [Capture(*row) for row in tx.rows("current_captures")]
             refused = refusals.refused(tx)
+            last_asked = tx.value("fact", name=refusals.ASKED)
             self._has_doubts = tx.value("fact", name=turnstile.IN_DOUBT) not in (None, "[]")
         self._taken = taken
         self._known.clear()
         self._known.update((capture.path, capture) for capture in found)
         self._refused.clear()
         self._refused.update(refused)
+        is_any = bool(refused) or any(capture.format == UNRECOGNISED for capture in found)
+        self._asks_others = is_any and last_asked != asked()
         if self._taking is not None:
             self._taking.writer.renumber()
         return True
@@ -153,7 +169,7 @@ class Sync:
         if self._taking is None:
             from agents_ledger.capture.taking import Taking  # noqa: PLC0415 - as above
 
-            self._taking = Taking(self.ledger, self._known, self._refused)
+            self._taking = Taking(self.ledger, self._known, self._refused, self.machine)
         return self._taking
 
     def _reconsider(self) -> None:
@@ -169,11 +185,12 @@ class Sync:
 
     def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
         changed: Changed = []
+        self._passed.clear()
         for found in places:
             summary.found += not found.problem
             seen.add(found.name)
             known = self._known.get(found.name)
-            if known is not None and _is_unchanged(found, known):
+            if self._is_done(found, known):
                 summary.unchanged += 1
             else:
                 changed.append((found, known))
@@ -182,13 +199,35 @@ class Sync:
     def _still_changed(self, changed: Changed, summary: Summary) -> Changed:
         """The same as is known now."""
         anew = ((found, self._known.get(found.name)) for found, _ in changed)
-        still = [(found, known) for found, known in anew if known is None or not _is_unchanged(found, known)]
+        still = [(found, known) for found, known in anew if not self._is_done(found, known)]
         summary.unchanged += len(changed) - len(still)
         return still
+
+    def _is_done(self, found: Found, known: Capture | None) -> bool:
+        """Whether a file is as it was: captured, or looked at and not kept because of what it is."""
+        if known is not None and _is_unchanged(found, known):
+            return True
+        looked_at = self._refused.get(found.name, refusals.AGAIN)
+        if looked_at == refusals.AGAIN or self._asks_others or not found.is_regular:
+            return False
+        if found.changed_ns // 1_000_000 >= looked_at - _TICK_MS:
+            return False
+        self._passed.add(found.name)
+        return True
+
+    def _kept_by_others(self, changed: Changed) -> list[Capture]:
+        """What no format recognised when others were asked."""
+        if not self._asks_others:
+            return []
+        to_do = {found.name for found, _ in changed}
+        kept = (capture for capture in self._known.values() if capture.format == UNRECOGNISED)
+        return [capture for capture in kept if capture.path not in to_do]
 
     def _gone(self, seen: set[str], roots: list[str], chosen: list[Format]) -> list[Capture]:
         """Captures whose sources are no longer there."""
         names = {form.name for form in chosen}
+        if len(names) == len(self.formats):
+            names.add(UNRECOGNISED)
         gone: list[Capture] = []
         for path, capture in self._known.items():
             if path in seen or capture.state == "gone" or capture.format not in names:
@@ -205,7 +244,7 @@ class Sync:
         if not self._refused:
             return []
         to_do = {found.name for found, _ in changed}
-        left = sorted(self._refused - to_do)
+        left = sorted(self._refused.keys() - to_do - self._passed)
         return [path for path in left if path in seen or is_gone(path) or refusals.is_open(path)]
 
 
@@ -215,4 +254,6 @@ def _is_unchanged(found: Found, known: Capture) -> bool:
     if known.shape == "database":
         return known.modified_ns == stamp(found)
     is_same = known.modified_ns == found.modified_ns and known.size_bytes == found.size_bytes
+    if known.format == UNRECOGNISED:
+        return is_same
     return is_same and (known.read_bytes > 0 or known.shape == "lines" or not known.size_bytes)

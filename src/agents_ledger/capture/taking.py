@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -11,28 +12,43 @@ import msgspec
 from msgspec import Struct
 
 from agents_ledger.capture import groups
-from agents_ledger.capture.databases import Groups, copied
-from agents_ledger.capture.discover import HEAD_BYTES, Found, began, is_broken, outlined, recognise, stamp
+from agents_ledger.capture.databases import Groups, NotInPlace, Source, copied, in_place
+from agents_ledger.capture.discover import (
+    BESIDE,
+    HEAD_BYTES,
+    Found,
+    began,
+    is_broken,
+    is_same_file,
+    outlined,
+    recognise,
+    stamp,
+)
 from agents_ledger.capture.draft import label_for
 from agents_ledger.capture.files import SourceFile
 from agents_ledger.capture.links import link_children
-from agents_ledger.capture.operations import PutProblem
+from agents_ledger.capture.operations import Forget, PutProblem
 from agents_ledger.capture.reading import Piece
-from agents_ledger.capture.refusals import Dismiss
+from agents_ledger.capture.refusals import AGAIN, Dismiss, PutAsked
+from agents_ledger.capture.scratch import place_for, remove_leftovers, scratch_folder
 from agents_ledger.capture.source import Taken, Taker
 from agents_ledger.capture.summary import Progress, Summary
+from agents_ledger.capture.unrecognised import Keeper, Refused, copy_of, head_of, is_kept_type
 from agents_ledger.capture.writer import BATCH_BYTES, Writer, step_key
-from agents_ledger.formats import formats
+from agents_ledger.formats import asked, formats
 from agents_ledger.ledger import Ledger, evidence, runs
 from agents_ledger.ledger.evidence import BLOCK_BYTES
-from agents_ledger.model.captures import Capture
-from agents_ledger.model.formats import Format, Kind
+from agents_ledger.model.captures import UNRECOGNISED, Capture
+from agents_ledger.model.formats import Format, Kind, Machine
 from agents_ledger.model.frames import framed, unframed
 from agents_ledger.model.steps import Problem
 from agents_ledger.store import Tx
+from agents_ledger.store.database import is_file, sqlite_path
+from agents_ledger.store.sqlite import APPLICATION_ID
 
 _ROUNDS = 20  # of reading sources again that waited for others
 _LISTED = 1000  # files that no format knows
+_APPLICATION = 68  # where a database says which program it is of
 _MUCH = 8 * BATCH_BYTES  # new bytes
 
 
@@ -50,7 +66,11 @@ class Taking:
     """Reads sources into a ledger; what it learns about them goes into `known`, by path, and `refused`."""
 
     def __init__(
-        self, ledger: Ledger, known: dict[str, Capture] | None = None, refused: set[str] | None = None
+        self,
+        ledger: Ledger,
+        known: dict[str, Capture] | None = None,
+        refused: dict[str, int] | None = None,
+        machine: Machine | None = None,
     ) -> None:
         self.ledger = ledger
         self.formats = {form.name: form for form in formats()}
@@ -58,8 +78,12 @@ class Taking:
         self.writer = Writer(ledger)
         self.writer.renumber()
         self.taker = Taker(self.writer)
+        self.scratch = place_for(ledger, machine)  # where copies of conversations lie for a moment
         self._known = {} if known is None else known
-        self._refused = set() if refused is None else refused  # paths of what could not be captured
+        self._refused = {} if refused is None else refused  # paths of what could not be captured: see `refusals`
+        self._left: list[tuple[Found, Capture | None]] = []  # files of this round that no format knows
+        url = ledger.database.url
+        self._own = sqlite_path(url) if is_file(url) else ""  # the ledger's own file
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
@@ -72,18 +96,30 @@ class Taking:
         summary: Summary,
         progress: Progress | None = None,
         solved: Iterable[str] = (),
+        kept: Iterable[Capture] = (),
     ) -> None:
-        """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
+        """Everything new in some files, then what waited for it; that others are gone, or not refused any more.
+
+        Of files that are `kept` because no format recognised them, those that one recognises now are read.
+        """
         self.fresh.clear()
+        self._left.clear()
+        remove_leftovers(self.scratch)
         for path in solved:
             self._dismiss(path)
-        found = (self._recognised(file, chosen, known, summary) for file, known in changed)
-        work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.path))
-        is_much = sum(map(_new_bytes, work)) >= _MUCH
-        with runs.merged_at_the_end(self.ledger.database) if is_much else nullcontext():
+        with ExitStack() as stack:
+            found = chain(
+                self._recognised_at_last(list(kept), stack),
+                (self._recognised(file, chosen, known, summary) for file, known in changed),
+            )
+            work = sorted(filter(None, found), key=lambda item: (item.kind.order, item.began, item.found.name))
+            if sum(map(_new_bytes, work)) >= _MUCH:
+                stack.enter_context(runs.merged_at_the_end(self.ledger.database))
             self._take_all(work, summary, progress)
+            self._keep_left(summary)
             self.writer.flush()
-        for capture in gone:
+        for each in gone:
+            capture = self._known.get(each.path, each)  # (what was kept may have been read just now)
             summary.gone += 1
             capture.state = "gone"
             self.taker.set_state(capture.id, "gone")
@@ -98,6 +134,8 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
+        if self._own and any(is_same_file(found.path, f"{self._own}{end}") for end in ("", *BESIDE)):
+            return None  # the ledger itself: see `walk`
         if found.name in self._refused:
             self._dismiss(found.name)  # until it is refused again
         if not found.is_regular:
@@ -119,7 +157,7 @@ class Taking:
             claim = (form, Kind(known.kind, known.shape))  # type: ignore[arg-type]
         if claim is None:
             if not self._is_of_others(found, chosen, shown):
-                self._leave(found, head, summary)
+                self._leave(found, head, known, summary)
             return None
         return Work(found, *claim, known, began(claim[1].shape, head))
 
@@ -137,14 +175,62 @@ class Taking:
         others = [form for form in self.formats.values() if form not in chosen]
         return found.format is None and recognise(found, others, head) is not None
 
-    def _leave(self, found: Found, head: bytes, summary: Summary) -> None:
-        """Says of a file that no format knows what is to be said."""
+    def _recognised_at_last(self, kept: list[Capture], stack: ExitStack) -> Iterator[Work]:
+        """What is to be read of files that no format recognised once."""
+        if kept:
+            self.writer.add(PutAsked(asked()))
+        folder: Path | None = None
+        for capture in kept:
+            with self.ledger.database.read() as tx:
+                head = head_of(tx, capture)
+                brief = outlined(head, partial(evidence.first_bytes, tx, capture.id))
+            found = Found(capture.path, capture.size_bytes, capture.modified_ns)
+            claim = recognise(found, self.formats.values(), head)
+            if claim is None and brief is not None:
+                claim = recognise(found, self.formats.values(), brief)
+            if claim is not None:
+                folder = folder or stack.enter_context(scratch_folder(self.scratch))
+                with self.ledger.database.read() as tx:
+                    copy = copy_of(tx, capture, folder)
+                yield Work(copy, *claim, capture, began(claim[1].shape, head))
+
+    def _leave(self, found: Found, head: bytes, known: Capture | None, summary: Summary) -> None:
+        """Keeps a file that no format knows, if it is a transcript by its type; says what is to be said of it."""
         if is_broken(head):
             self._refuse(found.name, Problem("unreadable", "a broken archive"), summary)
-        elif len(summary.unrecognised) < _LISTED and found.size_bytes:
-            summary.unrecognised.append(found.name)
-            if found.format is not None:  # it lies where its agent keeps sessions
-                self._hold(found.name, Problem("not-recognised", f"in a place of {found.format.name}"))
+            return
+        if not found.size_bytes or is_ledger(head):
+            return
+        if is_kept_type(found):
+            self._left.append((found, known))  # behind what can be read
+        else:
+            self._pass(found, "" if found.format is None else f"in a place of {found.format.name}", summary)
+
+    def _pass(self, found: Found, why: str, summary: Summary) -> None:
+        """Names a file that is not kept; why is kept for as long as it is so."""
+        _list(summary.unrecognised, found.name)
+        if why:
+            self.writer.add(PutAsked(asked()))
+            self._hold(found.name, Problem("not-recognised", why))
+
+    def _keep_left(self, summary: Summary) -> None:
+        """Keeps the files that no format knows and that are transcripts by their type."""
+        keeper = Keeper(self.taker)
+        for found, known in self._left:
+            try:
+                taken = keeper.keep(found, known, self.ledger.env.now())
+            except Refused as refusal:
+                self._pass(found, f"not kept: {refusal}", summary)
+                continue
+            except OSError as problem:
+                self._refuse(found.name, Problem("unreadable", problem.strerror or str(problem)), summary)
+                continue
+            self.writer.add(PutAsked(asked()))
+            self._learn(taken, found)
+            self._count(taken, None, summary)
+            _list(summary.kept, found.name)
+            if self.writer.is_full:
+                self.writer.flush()
 
     def _refuse(self, path: str, problem: Problem, summary: Summary) -> None:
         summary.unreadable.append(path)
@@ -152,11 +238,11 @@ class Taking:
 
     def _hold(self, path: str, problem: Problem) -> None:
         """Notes why a source is not captured, for as long as it is so."""
-        self._refused.add(path)
+        self._refused[path] = AGAIN if problem.code == "unreadable" else self.ledger.env.now()
         self._note(path, problem)
 
     def _dismiss(self, path: str) -> None:
-        self._refused.discard(path)
+        self._refused.pop(path, None)
         self.writer.add(Dismiss(path))
 
     def _note(self, path: str, problem: Problem) -> None:
@@ -187,6 +273,8 @@ class Taking:
         now = self.ledger.env.now()
         found, form, kind = item.found, item.format, item.kind
         taken: Taken | None
+        if item.known is not None and item.known.format == UNRECOGNISED:
+            self.writer.add(Forget(found.name, "not-recognised"))
         if kind.shape == "lines":
             if kind.is_fallback and self._has_better(item):
                 taken = self.taker.document(found, form, kind.name, item.known, now, bundle=f"{found.name}#evidence")
@@ -213,7 +301,7 @@ class Taking:
             known = self._known[found.name]
             known.modified_ns, known.state = found.modified_ns, "current"
 
-    def _count(self, taken: Taken | None, form: Format, summary: Summary) -> None:
+    def _count(self, taken: Taken | None, form: Format | None, summary: Summary) -> None:
         if taken is None:
             summary.unchanged += 1
             return
@@ -223,7 +311,8 @@ class Taking:
         summary.grown += taken.has_grown
         summary.rewritten += taken.was_rewritten
         summary.bytes_read += taken.read_bytes
-        summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
+        if form is not None:
+            summary.sources[form.name] = summary.sources.get(form.name, 0) + 1
 
     def _has_better(self, item: Work) -> bool:
         """Whether a session has a richer source than this copy of it."""
@@ -255,27 +344,25 @@ class Taking:
         form, path = item.format, item.found.name
         assert form.tables is not None, "a format with databases says how to look into them"  # noqa: S101
         modified_ns = stamp(item.found)
-        changed: Taken | None = None
-        with copied(item.found.path) as connection:
-            found = Groups(connection, form.tables())
-            stamps = found.stamps()
-            for name in found.names():
-                place, now = f"{path}#{name}", stamps.get(name, [])
-                if now and self._stamps.get(place) == now and self._is_current(place):
-                    continue
-                taken = self._take_group(item, place, framed(found.rows(name)))
-                self._stamps[place] = now
-                if taken is not None:
-                    changed = taken
-                    summary.bytes_read += taken.read_bytes
-        marker = item.known or Capture(
+        read_before = summary.bytes_read
+        try:
+            with in_place(item.found.path) as source:
+                self._take_groups(item, source, summary)
+        except NotInPlace:
+            with copied(item.found.path, self.scratch) as source:
+                self._take_groups(item, source, summary)
+        known = item.known
+        if known is not None and known.format == UNRECOGNISED:
+            self.taker.set_state(known.id, "replaced")
+            known = None
+        marker = known or Capture(
             id=self.writer.capture_id(),
             path=path,
             format=form.name,
             kind=item.kind.name,
             shape="database",
             bundle=None,
-            generation=1,
+            generation=1 if item.known is None else item.known.generation + 1,
             state="current",
             size_bytes=0,
             digest=b"",
@@ -287,14 +374,31 @@ class Taking:
         marker.modified_ns, marker.state = modified_ns, "current"
         self._known[path] = marker
         self.taker.put(marker)
-        return None if changed is None else Taken(marker, is_new=item.known is None, has_grown=item.known is not None)
+        if summary.bytes_read == read_before:
+            return None
+        return Taken(marker, is_new=known is None, has_grown=known is not None)
+
+    def _take_groups(self, item: Work, source: Source, summary: Summary) -> None:
+        """Takes what has changed in an open database."""
+        assert item.format.tables is not None, "as above"  # noqa: S101
+        found = Groups(source, item.format.tables())
+        stamps = found.stamps()
+        for name in found.names():
+            place, now = f"{item.found.name}#{name}", stamps.get(name, [])
+            if now and self._stamps.get(place) == now and self._is_current(place):
+                continue
+            taken = self._take_group(item, place, framed(found.rows(name)), source)
+            self._stamps[place] = now
+            if taken is not None:
+                summary.bytes_read += taken.read_bytes
 
     def _is_current(self, path: str) -> bool:
         known = self._known.get(path)
         return known is not None and known.state == "current"
 
-    def _take_group(self, item: Work, path: str, frames: Iterator[bytes]) -> Taken | None:
+    def _take_group(self, item: Work, path: str, frames: Iterator[bytes], source: Source) -> Taken | None:
         blocks = list(_blocks(frames))
+        source.confirm()  # nothing is kept that may be half of one state and half of the next
         known = self._known.get(path)
         if known is not None and known.state == "gone":  # it is back
             known.state = "current"
@@ -365,6 +469,16 @@ class Taking:
 def _new_bytes(item: Work) -> int:
     """About how much of a source was not here the last time."""
     return max(0, item.found.size_bytes - (item.known.size_bytes if item.known else 0))
+
+
+def is_ledger(head: bytes) -> bool:
+    """Whether a file is a ledger: a backup beside the sources is not a source."""
+    return int.from_bytes(head[_APPLICATION : _APPLICATION + 4]) == APPLICATION_ID and head.startswith(b"SQLite")
+
+
+def _list(names: list[str], name: str) -> None:
+    if len(names) < _LISTED:
+        names.append(name)
 
 
 def inner_first(folders: Iterable[str]) -> list[str]:

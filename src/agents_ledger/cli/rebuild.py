@@ -2,6 +2,7 @@
 
 import click
 
+from agents_ledger import config
 from agents_ledger.capture import rebuild as rebuilding
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.progress import progress
@@ -16,7 +17,7 @@ from agents_ledger.cli.words import plural
 def rebuild(opened: Door, target: str) -> None:
     """Builds a new ledger at TARGET out of the captured bytes, and compares. Exit code 1 if they differ."""
     with opened.reading() as ledger, progress("rebuilding", is_wanted=not opened.as_json) as advance:
-        report = rebuilding.rebuild(ledger, target, advance)
+        report = rebuilding.rebuild(ledger, target, advance, config.machine())
     if opened.as_json:
         answer(
             {

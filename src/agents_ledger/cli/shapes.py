@@ -64,9 +64,9 @@ that leads elsewhere has the session that it was as `former`; `live` are the rec
 `left_behind` the ids of those whose writers are gone. A capture is a row of `captures` with its `digest` as hex; a
 problem is a row of `problems`; a place is
 `{"path", "exists", "files", "size_bytes"}`. A round is `{"found", "new", "grown", "rewritten", "unchanged", "gone",
-"bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "unrecognised": [path…], "unreadable":
-[path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have `"at"` and
-`"labels": [session…]`, too.
+"bytes_read", "problems", "sessions", "new_sessions", "turns", "new_turns", "kept": [path…], "unrecognised": [path…],
+"unreadable": [path…], "sources": {format: files}, "duration_ms", "samples": bool}`; the later ones of `--watch` have
+`"at"` and `"labels": [session…]`, too.
 
 A moment is a turn in a timeline: its `id`, `session_label`, times, `status`, `model` and counters, the `origin`,
 `project` and `title` of its session, and its `opening` words.

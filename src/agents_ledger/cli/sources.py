@@ -10,6 +10,7 @@ from agents_ledger.cli.screen import Part, Screen
 from agents_ledger.cli.shapes import answer
 from agents_ledger.cli.words import at_home, number, plural, size
 from agents_ledger.errors import NotFound
+from agents_ledger.model.captures import UNRECOGNISED
 
 _COLUMNS: tuple[str, ...] = ("SOURCE", "CAPTURED", "MISSING", "FILES", "SIZE", "PLACE")
 _NAMED = 5
@@ -67,4 +68,5 @@ def _rows(screen: Screen, line: SourceLine, *, verbose: bool) -> list[list[Part]
         counted = [number(place.files), size(place.size_bytes)] if place.exists else ["-", "-"]
         path = at_home(place.path) if screen.is_terminal else place.path
         rows.append([name, *(totals if at == 0 else ("", "")), *counted, (path, "" if place.exists else "dim")])
-    return rows or [[(line.format, "bold"), *totals, "-", "-", ("not on this machine", "dim")]]
+    why = "kept as evidence" if line.format == UNRECOGNISED else "not on this machine"
+    return rows or [[(line.format, "bold"), *totals, "-", "-", (why, "dim")]]

@@ -156,6 +156,11 @@ def _print(
         screen.line(f"read {size(done.bytes_read)} in {duration_ms / 1000:.1f} s ({rate}/s)")
     if known:
         screen.line((plural(known, "problem"), "yellow"), f": `{opened.ldg} problems` shows what was wrong")
+    if done.kept:
+        kept = "not recognised, and kept as evidence"
+        screen.line(
+            f"{plural(len(done.kept), 'file')} {kept}: `{opened.ldg} problems --code not-recognised` lists them"
+        )
     _print_unknown(screen, done, verbose=verbose)
 
 

@@ -3,6 +3,7 @@
 import click
 from msgspec import structs
 
+from agents_ledger import config
 from agents_ledger.capture.check_sources import SourceReport, check_sources
 from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.progress import progress
@@ -53,7 +54,7 @@ def verify(opened: Door, limit: int, sources: bool) -> None:
 
 def _sources(opened: Door) -> SourceReport:
     with opened.reading() as ledger, progress("reading sources", is_wanted=not opened.as_json) as advance:
-        return check_sources(ledger, advance)
+        return check_sources(ledger, advance, config.machine())
 
 
 def _say_sources(screen: Screen, found: SourceReport) -> None:

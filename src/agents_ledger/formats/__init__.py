@@ -20,6 +20,14 @@ def formats() -> tuple[Format, ...]:
     return tuple(_installed())
 
 
+@cache
+def asked() -> str:
+    """Which formats are asked whose a file is: another text when there are others, or another version of ours."""
+    folders = [folder for folder in sys.path if os.path.isdir(folder)]
+    own = [name for folder in folders for name in os.listdir(folder) if name.startswith("agents_ledger-")]
+    return " ".join((*sorted(own)[-1:], *sorted(form.name for form in formats())))
+
+
 def _installed() -> Iterator[Format]:
     for module in sorted(name.partition(".")[0] for name in os.listdir(__path__[0]) if not name.startswith("_")):
         yield import_module(f"{__name__}.{module}").FORMAT

@@ -167,3 +167,13 @@ def places(evidence: str | None) -> list[tuple[int, int, int]]:
         offset, _, length = span.partition("+")
         found.append((int(capture), int(offset), int(length)))
     return found
+
+
+def first_bytes(tx: Tx, capture_id: int, length: int) -> bytes:
+    """The first bytes of a captured source."""
+    found = bytearray()
+    for block in read(tx, capture_id):
+        found += block
+        if len(found) >= length:
+            break
+    return bytes(found[:length])

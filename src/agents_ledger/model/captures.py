@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 PACKED = b"\x28\xb5\x2f\xfd"  # how a file begins that zstd packed
+UNRECOGNISED = "unrecognised"  # the format of a file that no format knows, and that is kept as evidence all the same
 
 
 class Capture(Struct):

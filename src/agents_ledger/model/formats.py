@@ -32,6 +32,7 @@ class Root(Struct, frozen=True):
 
     path: str
     pattern: str
+    is_own: bool = True  # the agent's own folder: other transcripts in it are kept, too
 
 
 class Kind(Struct, frozen=True):

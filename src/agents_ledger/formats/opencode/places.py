@@ -16,4 +16,4 @@ def roots(machine: Machine) -> Iterator[Root]:
     database = (machine.environ.get("OPENCODE_DB") or "").replace("\\", "/")
     folder, _, name = database.rpartition("/")
     if folder and name:
-        yield Root(folder, f"^{re.escape(name)}$")
+        yield Root(folder, f"^{re.escape(name)}$", is_own=False)

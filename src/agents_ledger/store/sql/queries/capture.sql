@@ -218,8 +218,8 @@ WHERE path IN (SELECT path FROM captures WHERE bundle = :bundle) AND capture_id 
 
 -- name: refused_paths
 -- Sources that could not be captured.
-SELECT DISTINCT path FROM problems
-WHERE place = -1 AND capture_id IS NULL AND code IN ('unreadable', 'not-recognised');
+SELECT path, max(code), max(seen_at) FROM problems
+WHERE place = -1 AND capture_id IS NULL AND code IN ('unreadable', 'not-recognised') GROUP BY path;
 
 -- name: drop_refusals
 -- Why a source could not be captured, and is no longer so.
@@ -306,6 +306,12 @@ UPDATE sessions SET routing_key = :routing_key WHERE label = :label AND routing_
 -- name: capture_totals
 SELECT count(*), coalesce(sum(size_bytes), 0) FROM captures;
 
+-- name: kept_bytes_of
+-- The bytes of all captures of a format; those that are there twice count once.
+SELECT coalesce(sum(size_bytes), 0) FROM blocks WHERE id IN (
+    SELECT b.block_id FROM captures c JOIN capture_blocks b ON b.capture_id = c.id WHERE c.format = :format
+);
+
 -- name: packed_bytes
 SELECT coalesce(sum(length(packed)), 0), coalesce(sum(size_bytes), 0) FROM blocks;
 
@@ -322,7 +328,8 @@ SELECT id, path, format, kind, shape, bundle, generation, state, size_bytes, dig
 FROM captures WHERE bundle = :path AND shape = 'database' AND state <> 'replaced' ORDER BY path;
 
 -- name: evidence_digests
-SELECT path, digest FROM captures WHERE size_bytes > 0;
+-- (A file that no format recognised at first is the same evidence once more.)
+SELECT path, digest FROM captures WHERE size_bytes > 0 AND (format <> 'unrecognised' OR state <> 'replaced');
 
 -- name: turns_by_depth
 -- Every turn, parents before children.
