@@ -53,15 +53,25 @@ class Sync:
         # (a commit that was interrupted is one, or none)
         return self._taking.writer.commits > 0 or self._counts() != self._before
 
-    def run(self, paths: Iterable[str] = (), sources: Iterable[str] = (), progress: Progress | None = None) -> Summary:
-        """One round over all sources; gives what was done."""
+    def run(
+        self,
+        paths: Iterable[str] = (),
+        sources: Iterable[str] = (),
+        progress: Progress | None = None,
+        *,
+        is_full: bool = False,
+    ) -> Summary:
+        """One round over all sources; gives what was done.
+
+        A source whose size and time are as before counts as unchanged. A full round compares the bytes of all of them.
+        """
         chosen = self._chosen(sources)
         roots = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links stay as they are
         for root in roots:
             if not os.path.lexists(root):
                 raise BadInput(f"{root} does not exist: name a folder or a file with sessions")
         places = chain.from_iterable(below(root) for root in roots) if roots else in_places(chosen, self.machine)
-        return self._round(places, chosen, roots, progress)
+        return self._round(places, chosen, roots, progress, is_full=is_full)
 
     def run_changed(self, changed: set[str], paths: Iterable[str], sources: Iterable[str]) -> Summary:
         """A round over files that are said to have changed, and nothing else."""
@@ -79,23 +89,29 @@ class Sync:
         return [root.path for form in self._chosen(sources) for root in form.roots(self.machine)]
 
     def _round(
-        self, places: Iterable[Found], chosen: list[Format], roots: list[str], progress: Progress | None
+        self,
+        places: Iterable[Found],
+        chosen: list[Format],
+        roots: list[str],
+        progress: Progress | None,
+        *,
+        is_full: bool = False,
     ) -> Summary:
         """A look first: where nothing is new, nothing is written, not even who looks."""
         self._learn_anew()
         summary = Summary()
         before = self._before = self._counts()
         seen: set[str] = set()
-        changed = self._changed(places, seen, summary)
+        changed = self._changed(places, seen, summary, is_full=is_full)
         gone = self._gone(seen, roots, chosen)
         solved = self._solved(seen, changed)
         if changed or gone or solved or self._has_doubts:
             with self._awake():
                 if self._learn_anew():  # others were faster
-                    changed = self._still_changed(changed, summary)
+                    changed = self._still_changed(changed, summary, is_full=is_full)
                     gone = self._gone(seen, roots, chosen)
                     solved = self._solved(seen, changed)
-                self._ready().take_all(changed, gone, chosen, summary, progress, solved)
+                self._ready().take_all(changed, gone, chosen, summary, progress, solved, is_full=is_full)
                 self._reconsider()
         summary.sessions, summary.turns = self._counts() if changed else before
         summary.new_sessions, summary.new_turns = summary.sessions - before[0], summary.turns - before[1]
@@ -167,20 +183,22 @@ class Sync:
 
     # what is to be read
 
-    def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
+    def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary, *, is_full: bool) -> Changed:
         changed: Changed = []
         for found in places:
             summary.found += not found.problem
             seen.add(found.name)
             known = self._known.get(found.name)
-            if known is not None and _is_unchanged(found, known):
+            if known is not None and not is_full and _is_unchanged(found, known):
                 summary.unchanged += 1
             else:
                 changed.append((found, known))
         return changed
 
-    def _still_changed(self, changed: Changed, summary: Summary) -> Changed:
+    def _still_changed(self, changed: Changed, summary: Summary, *, is_full: bool) -> Changed:
         """The same as is known now."""
+        if is_full:
+            return [(found, self._known.get(found.name)) for found, _ in changed]
         anew = ((found, self._known.get(found.name)) for found, _ in changed)
         still = [(found, known) for found, known in anew if known is None or not _is_unchanged(found, known)]
         summary.unchanged += len(changed) - len(still)

@@ -71,9 +71,15 @@ class Taking:
         summary: Summary,
         progress: Progress | None = None,
         solved: Iterable[str] = (),
+        *,
+        is_full: bool = False,
     ) -> None:
-        """Everything new in some files, then what waited for it; that others are gone, or not refused any more."""
+        """Everything new in some files, then what waited for it; that others are gone, or not refused any more.
+
+        `is_full`: every byte of the files is compared, also of long ones and of databases that say they are the same.
+        """
         self.fresh.clear()
+        self.taker.is_full = is_full
         for path in solved:
             self._dismiss(path)
         found = (self._recognised(file, chosen, known, summary) for file, known in changed)
@@ -250,7 +256,7 @@ class Taking:
             stamps = found.stamps()
             for name in found.names():
                 place, now = f"{path}#{name}", stamps.get(name, [])
-                if now and self._stamps.get(place) == now and self._is_current(place):
+                if now and not self.taker.is_full and self._stamps.get(place) == now and self._is_current(place):
                     continue
                 taken = self._take_group(item, place, framed(found.rows(name)))
                 self._stamps[place] = now
