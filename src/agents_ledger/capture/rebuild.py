@@ -30,6 +30,7 @@ class Report(Struct, frozen=True):
     not_rebuilt: int  # turns that were written here: there is no evidence of them
     digest_before: str
     digest_after: str
+    set_aside: tuple[str, ...] = ()  # what a deleted ledger had left where the new one is, by its new names
 
     @property
     def same(self) -> bool:
@@ -58,6 +59,7 @@ def rebuild(ledger: Ledger, target_url: str, progress: Callable[[int, int], None
             not_rebuilt=without_evidence,
             digest_before=digest(ledger.database),
             digest_after=digest(target.database),
+            set_aside=target.database.set_aside,
         )
 
 
