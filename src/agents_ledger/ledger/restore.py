@@ -45,14 +45,15 @@ def restore(backup: str, target: str, copying: Progress | None = None, verifying
     try:
         os.close(create_private(partial))
         _copy(source, partial, copying)
-        migrated = _prepare(partial)
-        report = verify_file(str(partial), verifying)
+        try:
+            migrated = _prepare(partial)
+            report = verify_file(str(partial), verifying)
+        except (StoreCorrupt, NotALedger) as damage:
+            raise _not_good(source, final, str(damage.__cause__ or damage)) from None
         if not report.is_good:
             first = report.findings[0]
-            raise StoreCorrupt(
-                f"{source} is not good ({' '.join(filter(None, (first.place, first.row)))}: {first.what}): "
-                f"{final} stays as it is. Restore an older backup"
-            )
+            where = " ".join(filter(None, (first.place, first.row)))
+            raise _not_good(source, final, f"{where}: {first.what}")
         _keep_rights(final, partial)
         replaced: Replaced = replace_database(partial, final)
     except OSError as problem:
@@ -62,6 +63,10 @@ def restore(backup: str, target: str, copying: Progress | None = None, verifying
     finally:
         discard(str(partial))
     return Restored(str(final), str(source), replaced.kept, replaced.set_aside, migrated, report)
+
+
+def _not_good(source: Path, final: Path, why: str) -> StoreCorrupt:
+    return StoreCorrupt(f"{source} is not good ({why}): {final} stays as it is. Restore an older backup")
 
 
 def _source(backup: str) -> Path:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import StoreBusy, StoreUnreachable
 from agents_ledger.store.files import publish, settle
-from agents_ledger.store.sidecars import SUFFIXES, beside, folder_lock, free_name, has_log, set_aside
+from agents_ledger.store.sidecars import SUFFIXES, beside, folder_lock, free_name, has_log, require_complete, set_aside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,7 @@ def replace_database(partial: "Path", final: "Path") -> Replaced:
     One rename does it, so that after a crash there is the old database or the new one. Only where links are unknown,
     the place is empty for a moment.
     """
+    require_complete(partial)
     if has_log(str(final)) and final.exists() and final.stat().st_size:
         _fold(str(final))
     with folder_lock(final.parent) as is_locked:

@@ -12,7 +12,7 @@ from errno import EACCES, EAGAIN, EBADF, EINVAL, ENOLCK, ENOTSUP, EOPNOTSUPP
 from time import gmtime, monotonic, sleep, strftime
 from typing import TYPE_CHECKING
 
-from agents_ledger.errors import StoreBusy, StoreCorrupt, StoreError
+from agents_ledger.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull
 from agents_ledger.store.files import publish, settle
 
 if os.name == "posix":
@@ -58,11 +58,18 @@ def publish_database(partial: "Path", final: "Path") -> tuple[str, ...] | None:
     What a deleted database of that name left behind is renamed; gives the new names. All of it happens under a lock on
     the folder: otherwise the log of a process that is faster by a moment would be taken for such a leftover.
     """
+    require_complete(partial)
     with folder_lock(final.parent) as is_locked:
         if os.path.lexists(final):
             return None
         moved = set_aside(final, is_locked=is_locked)
         return moved if publish(partial, final) else None
+
+
+def require_complete(partial: "Path") -> None:
+    """Refuse to publish a file whose last changes are still in its log: SQLite could not move them (a full disk)."""
+    if has_log(str(partial)):
+        raise StoreFull(f"{partial} could not be completed: free some space and try again")
 
 
 def set_aside(final: "Path", *, is_locked: bool) -> tuple[str, ...]:
