@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from agents_ledger import Ledger
+from tests.support import properties
 from tests.support.databases import PostgresServer, empty_file, postgres_server
 from tests.support.places import new_folder
+
+properties.load()  # before a test is defined: its settings are made then
 
 
 def pytest_configure() -> None:

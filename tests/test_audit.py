@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents_ledger import Call, File, Ledger, Message, Settings, Turn
@@ -15,6 +15,7 @@ from agents_ledger.model.filters import Filters
 from agents_ledger.model.permissions import exceeding
 from agents_ledger.model.secrets import secrets_in
 from tests.support.planted import KEY, SECRETS
+from tests.support.properties import WITH_FIXTURES
 
 HOME = "/home/dev/weather"
 
@@ -109,7 +110,7 @@ def test_every_planted_violation_is_found_and_nothing_else(ledger: Ledger) -> No
 
 
 @given(st.lists(st.sampled_from(CASES), max_size=12))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=WITH_FIXTURES)
 def test_any_mixture_gives_what_was_planted(tmp_path_factory: pytest.TempPathFactory, cases: list[Planted]) -> None:
     with Ledger.open(f"sqlite:///{tmp_path_factory.mktemp('audit') / 'ledger.db'}") as ledger:
         wanted = {plant(ledger, at, case): wanted_rules(case) for at, case in enumerate(cases)}

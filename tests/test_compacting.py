@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents_ledger import Call, Compaction, Ledger, LiveTurn, Message, Turn, Usage
@@ -18,6 +18,7 @@ from agents_ledger.model.entries import ModelCall
 from agents_ledger.model.rows import CompactionRow
 from agents_ledger.model.summary import Summary, Task
 from agents_ledger.model.texts import read_json
+from tests.support.properties import WITH_FIXTURES
 from tests.test_compaction import exchange, talk, words
 
 if TYPE_CHECKING:
@@ -483,7 +484,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=WITH_FIXTURES)
 @given(steps)
 def test_the_context_is_always_the_summary_what_was_kept_and_what_came_later(
     ledger: Ledger, given_steps: list[tuple[str, int]]

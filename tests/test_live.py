@@ -366,9 +366,9 @@ def test_a_turn_begins_on_an_alias_and_not_on_an_archived_session(ledger: Ledger
     assert ledger.head("main") == turn.id
     ledger.archive("main")
     for label in ("main", "whatsapp:1"):
-        with pytest.raises(SessionArchived, match="restore it first"):
+        with pytest.raises(SessionArchived, match="unarchive it first"):
             ledger.turn(label, "z")
-    ledger.restore("main")
+    ledger.unarchive("main")
     with pytest.raises(HeadMoved, match="nothing was written"):
         ledger.turn("main", "z", expect=first)
     assert ledger.counts()["live"] == 0

@@ -97,7 +97,8 @@ def test_doctor_and_verify_say_what_it_means_and_what_to_do(told: str) -> None:
     assert "plain SQL can change log where the ledger refuses it" in guard["what"]
     assert "what is looked up by is not kept up with segments" in keeper["what"]
     assert "questions that use it fail" in view["what"]
-    assert all("restore a backup, or `ldg rebuild`" in each["what"] for each in (guard, keeper, view))
+    remedy = "restore a backup (`ldg restore BACKUP`), or `ldg rebuild`"
+    assert all(remedy in each["what"] for each in (guard, keeper, view))
     assert ldg.text("verify", code=1).startswith("not good: the trigger log_kept is not as the schema makes it\n")
     said = [f"{each['place']} {each['row']} {each['what']}" for each in (guard, keeper, view)]
     assert ldg.json("doctor", code=1)["problems"] == said + before

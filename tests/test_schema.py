@@ -72,6 +72,8 @@ def sqlite_schema(file: apsw.Connection) -> dict[str, str]:
 
 def migrated(url: str) -> str:
     """An empty database, brought up to date as an old one is: step by step."""
+    if url.startswith("sqlite:///"):
+        Path(url.removeprefix("sqlite:///")).touch()
     database = open_database(url, readonly=False)
     for step in pending(database):
         apply(database, step)

@@ -21,13 +21,18 @@ _LARGEST = 1e9
 
 def ledger_url(given: str | None = None) -> str:
     """The ledger's URL: as given, else `AGENTS_LEDGER_DB`, else a file in the platform's data folder."""
-    return given or os.environ.get(VARIABLE) or f"sqlite:///{data_folder()}{os.sep}{_FILE}"
+    named = os.environ.get(VARIABLE, "")
+    if not given and named and not named.strip():  # a script's variable that was not set: nobody means the usual ledger
+        raise BadInput(f"{VARIABLE} is blank: set it to a path or URL of a ledger, or unset it for the usual one")
+    return given or named or f"sqlite:///{data_folder()}{os.sep}{_FILE}"
 
 
 def prepare_folder(url: str) -> None:
     """Makes the data folder, if that is where the ledger is to be; other folders are their owners' business."""
     if url == f"sqlite:///{data_folder()}{os.sep}{_FILE}":
-        os.makedirs(data_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103 - as below
+        from agents_ledger.store.files import make_private_folder  # noqa: PLC0415 - only when a ledger may be made
+
+        make_private_folder(data_folder())
 
 
 def data_folder() -> str:

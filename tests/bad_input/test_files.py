@@ -10,8 +10,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
-from agents_ledger import Ledger, Message, Turn
+from agents_ledger import Ledger, Message, Turn, config
+from agents_ledger.cli.main import cli
 from agents_ledger.errors import (
     BadInput,
     LedgerError,
@@ -149,6 +151,44 @@ def test_a_place_that_can_not_hold_a_ledger_is_named(tmp_path: Path) -> None:
 def test_a_url_that_names_no_ledger_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(BadInput, match="sqlite:///"):
         Ledger.open(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(" ", "\t\n", "sqlite:///%20", "sqlite:", "sqlite:ledger.db", "SQLite:/ledger.db"),
+        *("file:", "file:ledger.db", "file:ledger.db?mode=ro", "FILE:ledger.db", "file:///ledger.db"),
+        *("postgresql:ledger", "postgres:", "http:ledger"),
+    ],
+)
+def test_what_is_neither_a_path_nor_a_url_makes_no_file(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for readonly in (False, True):
+        with pytest.raises(BadInput, match=r"sqlite:///.*ledger\.db"):
+            Ledger.open(url, readonly=readonly)
+    monkeypatch.setenv("AGENTS_LEDGER_DB", url)
+    for args in (["sync"], ["sessions"], ["backup", "copy.db"], ["restore", "copy.db"]):
+        done = CliRunner().invoke(cli, args)
+        assert done.exit_code == 2, args
+        assert done.stderr.startswith("ldg: ")
+        assert "bug" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_blank_variable_is_named_and_an_empty_one_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTS_LEDGER_DB", " ")
+    assert "AGENTS_LEDGER_DB is blank" in CliRunner().invoke(cli, ["sessions"]).stderr
+    assert config.ledger_url(str(tmp_path / "a.db")) == str(tmp_path / "a.db"), "--db is taken all the same"
+    monkeypatch.setenv("AGENTS_LEDGER_DB", "")
+    assert config.ledger_url().endswith("/ledger.db")
+
+
+def test_a_file_may_be_called_like_a_url_below_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ledger.open("./file:ledger.db").close()
+    assert (tmp_path / "file:ledger.db").exists()
 
 
 def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:

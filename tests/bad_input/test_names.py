@@ -229,7 +229,7 @@ def test_a_merged_session_is_found_where_its_label_leads_and_keeps_its_own_histo
     ledger.merge("empty", "main")
     assert ledger.history("empty") == []
     with pytest.raises(LabelTaken, match="no turns of its own"):
-        ledger.restore("empty")
+        ledger.unarchive("empty")
 
 
 def test_an_alias_never_leads_to_itself_nor_hides_a_session_nor_makes_a_chain(ledger: Ledger) -> None:
@@ -327,8 +327,8 @@ def test_an_archived_session_takes_nothing_until_it_is_restored(ledger: Ledger) 
         lambda: ledger.compact("main", "x"),
         lambda: ledger.rewind("main"),
     ):
-        with pytest.raises(SessionArchived, match="restore it first"):
+        with pytest.raises(SessionArchived, match="unarchive it first"):
             use()
-    ledger.restore("main")
+    ledger.unarchive("main")
     ledger.append("main", say("again"))
     assert ledger.verify().findings == []

@@ -46,7 +46,7 @@ def test_what_was_done_names_the_next_command_for_the_same_ledger(ldg: Ldg) -> N
     assert f"{again} tree third`" in ldg.text("fork", "fix-login", "--label", "third")
     assert f"{again} forward fix-login`" in ldg.text("rewind", "fix-login")
     assert f"{again} history fix-login`" in ldg.text("forward", "fix-login")
-    assert f"{again} restore third`" in ldg.text("archive", "third")
+    assert f"{again} unarchive third`" in ldg.text("archive", "third")
     assert f"{again} compact fix-login`" in ldg.text("compact", "fix-login", "--dry-run", "--offline")
     assert f"{again} context " in ldg.text("compact", "fix-login", "--offline", "--keep", "1")
     assert f"{again} context " in ldg.text("compact", "another-way", "--summary", "It went another way.")
@@ -117,5 +117,6 @@ def test_a_damaged_file_is_named_with_what_can_be_done(ldg: Ldg, tmp_path: Path)
         damaged.json("doctor", code=1)["problems"][0],
     ]
     for text in told:
-        assert f"restore a backup. Without one, `sqlite3 {shlex.quote(str(path))} .recover | sqlite3 new.db`" in text
+        assert f"restore a backup with `ldg --db {shlex.quote(str(path))} restore BACKUP`. Without one, " in text
+        assert f"`sqlite3 {shlex.quote(str(path))} .recover | sqlite3 new.db`" in text
         assert "ldg backup" not in text

@@ -33,12 +33,12 @@ def test_rewind_and_forward_undo_each_other(ldg: Ldg) -> None:
     assert ldg.json("forward", "fix-login", head[-10:])["move"]["thread_id"] == head
 
 
-def test_archive_and_restore(ldg: Ldg) -> None:
+def test_archive_and_unarchive(ldg: Ldg) -> None:
     assert ldg.json("archive", "another-way")["session"]["status"] == "archived"
     assert "archived" in ldg.text("archive", "another-way")
     assert ldg.json("rewind", "another-way", code=2)["error"]["kind"] == "SessionArchived"
-    assert ldg.json("restore", "another-way")["session"]["status"] == "active"
-    assert ldg.text("restore", "another-way") == "another-way is active\n"
+    assert ldg.json("unarchive", "another-way")["session"]["status"] == "active"
+    assert ldg.text("unarchive", "another-way") == "another-way is active\n"
 
 
 def test_alias_and_merge(ldg: Ldg) -> None:
@@ -97,6 +97,7 @@ def test_a_backup_can_be_read_by_its_owner_only(url: str, tmp_path: Path, monkey
     program = tmp_path / "pg_dump"  # one that fits any server
     program.write_text('#!/bin/sh\nfor given; do case "$given" in --file=*) echo x >"${given#--file=}";; esac; done\n')
     program.chmod(0o755)
+    (tmp_path / "pg_restore").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     ldg, target, before = Ldg(url), tmp_path / "copy.db", os.umask(0o022)
     try:

@@ -255,9 +255,9 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         session = self.model.sessions[label]
         if not archive and label in self.model.aliases:
-            refused(LabelTaken, lambda: self.ledger.restore(label))
+            refused(LabelTaken, lambda: self.ledger.unarchive(label))
             return
-        (self.ledger.archive if archive else self.ledger.restore)(label)
+        (self.ledger.archive if archive else self.ledger.unarchive)(label)
         wanted = "archived" if archive else "active"
         self.model.seq += int(session.status != wanted)
         session.status = wanted

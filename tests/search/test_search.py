@@ -1,7 +1,7 @@
 """Search on both engines: what is found, in which order, and that nothing that people type makes it fail."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents_ledger import Call, Ledger, Message, Turn
@@ -10,6 +10,7 @@ from agents_ledger.ledger import notes
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.hits import Found
 from tests.search.conftest import DAY_MS, NOW
+from tests.support.properties import WITH_FIXTURES
 
 
 def sessions(found: Found) -> list[str | None]:
@@ -173,7 +174,7 @@ PIECES = [*SIGNS, "zebra", "数据", "🚀", "é", "role:", "since:x", "tool:'",
 HOSTILE = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=WITH_FIXTURES)
 @given(query=HOSTILE)
 def test_no_text_makes_search_fail(talks: Ledger, query: str) -> None:
     for hit in talks.search(query).hits:

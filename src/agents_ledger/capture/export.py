@@ -1,20 +1,21 @@
 """What was captured, given back byte for byte."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import msgspec
 
-from agents_ledger.errors import BadInput, NotFound
+from agents_ledger.capture.new_files import write_new, write_pieces
+from agents_ledger.errors import NotFound
 from agents_ledger.ledger import Ledger, evidence
 from agents_ledger.model.captures import Capture
-from agents_ledger.model.formats import Row
 from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import TurnRow
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
+from agents_ledger.store.sidecars import publish_database
 
 
 def resolve(ledger: Ledger, text: str) -> list[Capture]:
@@ -59,21 +60,10 @@ def slices(ledger: Ledger, row_id: str) -> Iterator[bytes]:
 
 def write(ledger: Ledger, capture: Capture, target: Path) -> None:
     """A capture as a file: the same bytes; rows of a database as a database with these rows. Never overwrites."""
-    if target.exists():
-        raise BadInput(f"{target} exists: an export never overwrites; name another file")
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        if capture.shape == "database":
-            _write_rows((row for _, _, row in unframed(raw(ledger, capture))), partial)
-        else:
-            with partial.open("xb") as file:
-                for chunk in raw(ledger, capture):
-                    file.write(chunk)
-        os.link(partial, target)
-    except FileExistsError:
-        raise BadInput(f"{target} exists by now: name another file") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    if capture.shape == "database":
+        write_new(target, lambda partial: _write_rows(ledger, capture, partial), publish_database)
+    else:
+        write_pieces(target, raw(ledger, capture))
 
 
 def _whole(tx: Tx, capture: Capture) -> Capture:
@@ -89,12 +79,12 @@ def _groups(tx: Tx, capture: Capture) -> list[Capture]:
     return [Capture(*row) for row in tx.rows("groups_in", path=capture.path)]
 
 
-def _write_rows(rows: Iterable[Row], target: Path) -> None:
+def _write_rows(ledger: Ledger, capture: Capture, target: Path) -> None:
     connection = apsw.Connection(str(target))
     try:
         with connection:
             made: set[str] = set()
-            for row in rows:
+            for _, _, row in unframed(raw(ledger, capture)):
                 table = '"' + row.table.replace('"', '""') + '"'
                 if row.table not in made:
                     connection.execute(f"CREATE TABLE {table} (key TEXT UNIQUE, value BLOB)")

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
 from agents_ledger.ledger.written import HEAD_BYTES, head_digest, name_digest
-from agents_ledger.store.files import publish, publish_folder, settle
+from agents_ledger.store.files import create_private, publish, publish_folder, settle
 
 _BUFFER_BYTES = 1 << 20
 _WRITTEN_BYTES = 128 * 1024  # at a time: with 1 MB, every fork after the first few took 280 ms instead of 170 (48 MB)
@@ -82,7 +82,7 @@ def _remove(partial: Path) -> None:
 
 
 def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
-    number = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    number = create_private(partial)
     try:
         with os.fdopen(number, "wb", buffering=0) as file:
             sink = _Sink(file)

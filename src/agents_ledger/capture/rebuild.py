@@ -31,6 +31,7 @@ class Report(Struct, frozen=True):
     not_rebuilt: int  # turns that were written here: there is no evidence of them
     digest_before: str
     digest_after: str
+    set_aside: tuple[str, ...] = ()  # what a deleted ledger had left where the new one is, by its new names
 
     @property
     def same(self) -> bool:
@@ -61,6 +62,7 @@ def rebuild(
             not_rebuilt=without_evidence,
             digest_before=digest(ledger.database),
             digest_after=digest(target.database),
+            set_aside=target.database.set_aside,
         )
 
 

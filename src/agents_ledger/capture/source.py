@@ -32,6 +32,7 @@ class Taker:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.reading = Reading(writer)
+        self.is_full = False  # whether sources are compared byte by byte, whatever their length
 
     def lines(self, found: Found, form: Format, kind: str, known: Capture | None, now: int) -> Taken | None:
         """A file of lines: from its beginning, or from where it ended; None if nothing has changed."""
@@ -131,7 +132,8 @@ class Taker:
         self.writer.flush()
         with self.writer.database.read() as tx:
             blocks = tx.rows("blocks_of", capture_id=known.id)
-        checked = blocks if known.size_bytes <= CHECKED_WHOLE else [blocks[0], *blocks[-2:]]
+        is_whole = self.is_full or known.size_bytes <= CHECKED_WHOLE
+        checked = blocks if is_whole else [blocks[0], *blocks[-2:]]
         for idx, _id, digest, size in checked:
             if evidence.digest_of_bytes(file.at(idx * BLOCK_BYTES, size)) != digest:
                 return "rewritten"

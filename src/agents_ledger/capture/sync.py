@@ -58,15 +58,25 @@ class Sync:
         # (a commit that was interrupted is one, or none)
         return self._taking.writer.commits > 0 or self._counts() != self._before
 
-    def run(self, paths: Iterable[str] = (), sources: Iterable[str] = (), progress: Progress | None = None) -> Summary:
-        """One round over all sources; gives what was done."""
+    def run(
+        self,
+        paths: Iterable[str] = (),
+        sources: Iterable[str] = (),
+        progress: Progress | None = None,
+        *,
+        is_full: bool = False,
+    ) -> Summary:
+        """One round over all sources; gives what was done.
+
+        A source whose size and time are as before counts as unchanged. A full round compares the bytes of all of them.
+        """
         chosen = self._chosen(sources)
         roots = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links stay as they are
         for root in roots:
             if not os.path.lexists(root):
                 raise BadInput(f"{root} does not exist: name a folder or a file with sessions")
         places = self._places(roots, chosen)
-        return self._round(places, chosen, roots, progress)
+        return self._round(places, chosen, roots, progress, is_full=is_full)
 
     def run_changed(self, changed: set[str], paths: Iterable[str], sources: Iterable[str]) -> Summary:
         """A round over files that are said to have changed, and nothing else."""
@@ -89,25 +99,32 @@ class Sync:
         return in_places(chosen, self.machine, self._own)
 
     def _round(
-        self, places: Iterable[Found], chosen: list[Format], roots: list[str], progress: Progress | None
+        self,
+        places: Iterable[Found],
+        chosen: list[Format],
+        roots: list[str],
+        progress: Progress | None,
+        *,
+        is_full: bool = False,
     ) -> Summary:
         """A look first: where nothing is new, nothing is written, not even who looks."""
         self._learn_anew()
         summary = Summary()
         before = self._before = self._counts()
         seen: set[str] = set()
-        changed = self._changed(places, seen, summary)
+        changed = self._changed(places, seen, summary, is_full=is_full)
         gone = self._gone(seen, roots, chosen)
         solved = self._solved(seen, changed)
         kept = self._kept_by_others(changed)
         if changed or gone or solved or kept or self._has_doubts:
             with self._awake():
                 if self._learn_anew():  # others were faster
-                    changed = self._still_changed(changed, summary)
+                    changed = self._still_changed(changed, summary, is_full=is_full)
                     gone = self._gone(seen, roots, chosen)
                     solved = self._solved(seen, changed)
                     kept = self._kept_by_others(changed)
-                self._ready().take_all(changed, gone, chosen, summary, progress, solved, kept)
+                taking = self._ready()
+                taking.take_all(changed, gone, chosen, summary, progress, solved, kept, is_full=is_full)
                 self._asks_others = False
                 self._reconsider()
         summary.sessions, summary.turns = self._counts() if changed or kept else before
@@ -183,21 +200,23 @@ class Sync:
 
     # what is to be read
 
-    def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary) -> Changed:
+    def _changed(self, places: Iterable[Found], seen: set[str], summary: Summary, *, is_full: bool) -> Changed:
         changed: Changed = []
         self._passed.clear()
         for found in places:
             summary.found += not found.problem
             seen.add(found.name)
             known = self._known.get(found.name)
-            if self._is_done(found, known):
+            if not is_full and self._is_done(found, known):
                 summary.unchanged += 1
             else:
                 changed.append((found, known))
         return changed
 
-    def _still_changed(self, changed: Changed, summary: Summary) -> Changed:
+    def _still_changed(self, changed: Changed, summary: Summary, *, is_full: bool) -> Changed:
         """The same as is known now."""
+        if is_full:
+            return [(found, self._known.get(found.name)) for found, _ in changed]
         anew = ((found, self._known.get(found.name)) for found, _ in changed)
         still = [(found, known) for found, known in anew if not self._is_done(found, known)]
         summary.unchanged += len(changed) - len(still)

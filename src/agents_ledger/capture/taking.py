@@ -97,13 +97,17 @@ class Taking:
         progress: Progress | None = None,
         solved: Iterable[str] = (),
         kept: Iterable[Capture] = (),
+        *,
+        is_full: bool = False,
     ) -> None:
         """Everything new in some files, then what waited for it; that others are gone, or not refused any more.
 
-        Of files that are `kept` because no format recognised them, those that one recognises now are read.
+        Of files that are `kept` because no format recognised them, those that one recognises now are read. With
+        `is_full`, every byte is compared, also of long files and of databases that say they are the same.
         """
         self.fresh.clear()
         self._left.clear()
+        self.taker.is_full = is_full
         remove_leftovers(self.scratch)
         for path in solved:
             self._dismiss(path)
@@ -385,7 +389,7 @@ class Taking:
         stamps = found.stamps()
         for name in found.names():
             place, now = f"{item.found.name}#{name}", stamps.get(name, [])
-            if now and self._stamps.get(place) == now and self._is_current(place):
+            if now and not self.taker.is_full and self._stamps.get(place) == now and self._is_current(place):
                 continue
             taken = self._take_group(item, place, framed(found.rows(name)), source)
             self._stamps[place] = now

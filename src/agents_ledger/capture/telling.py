@@ -1,15 +1,15 @@
 """A thread told as a request to an API or as a document for people: into a pipe, or into a file that was not there."""
 
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from agents_ledger.capture.forking import reveal
-from agents_ledger.errors import BadInput, NotFound, StoreFull, StoreUnreachable
+from agents_ledger.capture.new_files import write_pieces
+from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.exports.targets import TARGETS, Request
 from agents_ledger.ledger import Ledger, sessions, threads
 from agents_ledger.ledger.chronicle import chronicle
@@ -17,7 +17,6 @@ from agents_ledger.ledger.story import tell
 from agents_ledger.model.story import Entry, Loss, Story, Text
 from agents_ledger.model.writing import Losses
 from agents_ledger.store import Tx
-from agents_ledger.store.files import publish
 
 _ODD = re.compile(r"[^\w.#@+=-]+")
 _LONGEST = 120
@@ -64,7 +63,7 @@ class Telling:
     def write(self, path: Path) -> Written:
         """Writes a new file, whole or not at all; in a folder under a name of its own."""
         target = path / self.name if path.is_dir() else path
-        size = _write_new(target, (piece.encode("utf-8", "replace") for piece in self.pieces()))
+        size = write_pieces(target, (piece.encode("utf-8", "replace") for piece in self.pieces()))
         return Written(self.target, self.turn_id, self.session, str(target.absolute()), size, self.losses.listed())
 
 
@@ -84,26 +83,3 @@ def _found(tx: Tx, text: str) -> tuple[str | None, str]:
     if session.thread_id is None:
         raise NotFound(f"session {session.label!r} has no turns yet: there is nothing to export")
     return session.label, session.thread_id
-
-
-def _write_new(target: Path, pieces: Iterable[bytes]) -> int:
-    exists = f"{target} exists: an export never overwrites; name another file"
-    if target.exists():
-        raise BadInput(exists)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.new")
-    size = 0
-    try:
-        with partial.open("xb") as file:
-            for piece in pieces:
-                size += file.write(piece)
-        if not publish(partial, target):
-            raise BadInput(exists)
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as problem:
-        raise StoreUnreachable(
-            f"can't write {target} ({problem.strerror}): name a file in a folder that you may write to"
-        ) from None
-    except OSError as problem:
-        raise StoreFull(f"can't write {target} ({problem.strerror}): free some space and try again") from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return size

@@ -66,6 +66,8 @@ class Door:
         if steps := len(ledger.database.migrated):
             taken = "1 migration" if steps == 1 else f"{steps} migrations"
             click.echo(f"ldg: the ledger was of an older version and is up to date now ({taken})", err=True)
+        for path in ledger.database.set_aside:
+            click.echo(f"ldg: left over from a deleted ledger, renamed: {path}", err=True)
         return ledger
 
 

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from agents_ledger.capture import export as exporting
+from agents_ledger.capture.new_files import write_pieces
 from agents_ledger.cli import shapes
 from agents_ledger.cli.completing import complete_ids
 from agents_ledger.cli.door import Door, door
@@ -19,6 +20,7 @@ from agents_ledger.errors import BadInput, NotFound
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.captures import Capture
 from agents_ledger.model.story import Loss
+from agents_ledger.store.files import make_private_folder
 
 _STDOUT = "-"
 _ODD = re.compile(r"[^\w.#@+=-]+")
@@ -88,7 +90,7 @@ def _export_captures(opened: Door, ledger: Ledger, text: str, found: list[Captur
     target = Path(output)
     targets = [target]
     if len(found) > 1 or target.is_dir():
-        target.mkdir(exist_ok=True)
+        make_private_folder(str(target))
         targets = [target / _file_name(each) for each in found]
     for each, path in zip(found, targets, strict=True):
         exporting.write(ledger, each, path)
@@ -104,19 +106,15 @@ def _export_row(opened: Door, ledger: Ledger, text: str, output: str | None, not
     except (NotFound, BadInput):
         row_id, is_turn = text, False
     try:
-        pieces = list(records(ledger, row_id))
+        pieces = list(records(ledger, row_id))  # all of them first: an error leaves no file
     except NotFound as problem:
         raise (problem if is_turn else nothing) from None
     if output is None or output == _STDOUT:
         put_bytes(pieces)
         return
     target = Path(output)
-    try:
-        with target.open("xb") as file:
-            file.writelines(pieces)
-    except FileExistsError:
-        raise BadInput(f"{target} exists: an export never overwrites; name another file") from None
-    _say(opened, [{"id": row_id, "size_bytes": sum(map(len, pieces)), "output": str(target.absolute())}])
+    written = write_pieces(target, pieces)
+    _say(opened, [{"id": row_id, "size_bytes": written, "output": str(target.absolute())}])
 
 
 def records(ledger: Ledger, row_id: str) -> Iterator[bytes]:

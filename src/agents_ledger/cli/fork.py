@@ -1,7 +1,6 @@
 """`ldg fork`: a new session at any turn, in the ledger alone or in the files of an agent that resumes it."""
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -141,7 +140,9 @@ def _tell_into(opened: Door, start: Start, into: str) -> None:
     if opened.as_json and start.to is None:
         raise click.UsageError(f"--json says what was written, and {into} is a document: name a folder with --to")
     if start.to is not None:
-        Path(start.to).mkdir(parents=True, exist_ok=True)
+        from agents_ledger.store.files import make_private_folder  # noqa: PLC0415 - as above
+
+        make_private_folder(start.to)
     with opened.reading() as ledger:
         losses = export_thread(opened, ledger, start.turn, into, start.to, start.question)
     for loss in losses if start.report and not opened.as_json else ():

@@ -54,13 +54,14 @@ _CHANGE: Section = {
     "forward": (f"{_HERE}.moves", "moves a rewound session forward again"),
     "compact": (f"{_HERE}.compaction", "lets a summary stand for the earlier turns"),
     "archive": (f"{_HERE}.naming", "puts a session away; its turns stay"),
-    "restore": (f"{_HERE}.naming", "makes an archived session active again"),
+    "unarchive": (f"{_HERE}.naming", "makes an archived session active again"),
     "alias": (f"{_HERE}.naming", "another name for a session"),
     "merge": (f"{_HERE}.naming", "lets a session's names lead to another session"),
 }
 _CARE: Section = {
     "verify": (f"{_HERE}.verify", "recomputes every hash, and names what differs"),
     "backup": (f"{_HERE}.backup", "a consistent copy, while others work"),
+    "restore": (f"{_HERE}.restore", "replaces the ledger by a backup, and keeps the old file"),
     "migrate": (f"{_HERE}.migrate", "brings an older ledger up to date"),
     "index": (f"{_HERE}.index", "the search index, up to date; by meaning, too"),
     "doctor": (f"{_HERE}.doctor", "engine, file, settings, health"),

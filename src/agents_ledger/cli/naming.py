@@ -1,4 +1,4 @@
-"""`ldg archive`, `restore`, `alias`, `merge`: what sessions are called, and whether they are in use."""
+"""`ldg archive`, `unarchive`, `alias`, `merge`: what sessions are called, and whether they are in use."""
 
 import click
 
@@ -19,16 +19,16 @@ def archive(opened: Door, session: str) -> None:
     if opened.as_json:
         answer({"session": row})
     else:
-        Screen().line((row.label, "bold"), f" is archived; `{opened.ldg} restore {named(row.label)}` brings it back")
+        Screen().line((row.label, "bold"), f" is archived; `{opened.ldg} unarchive {named(row.label)}` brings it back")
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
 @door
-def restore(opened: Door, session: str) -> None:
-    """Makes an archived SESSION active again."""
+def unarchive(opened: Door, session: str) -> None:
+    """Make an archived SESSION active again."""
     with opened.writing() as ledger:
-        row = ledger.restore(session)
+        row = ledger.unarchive(session)
     if opened.as_json:
         answer({"session": row})
     else:

@@ -18,6 +18,8 @@ def rebuild(opened: Door, target: str) -> None:
     """Builds a new ledger at TARGET out of the captured bytes, and compares. Exit code 1 if they differ."""
     with opened.reading() as ledger, progress("rebuilding", is_wanted=not opened.as_json) as advance:
         report = rebuilding.rebuild(ledger, target, advance, config.machine())
+    for path in report.set_aside:
+        click.echo(f"ldg: left over from a deleted ledger, renamed: {path}", err=True)
     if opened.as_json:
         answer(
             {

@@ -31,7 +31,7 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `rebuild` | `{"target", "same", "captures", "sessions", "turns", "not_rebuilt", "digest_before", "digest_after"}` |
 | `ability` | what the ability gives; with `--describe` `{name: {"description", "input", "output", "entity"}}` |
 | `ability --stdio` | `{"id", "output"}` or `{"id", "error": {"kind", "message"}}`, one on a line |
-| `fork`, `archive`, `restore`, `merge` | `{"session": …}` |
+| `fork`, `archive`, `unarchive`, `merge` | `{"session": …}` |
 | `fork --into` | `{"fork": {"session", "agent", "agent_session", "path", "folder", "command", "losses": […], …}}` |
 | `fork --find` | `{"question", "budget_tokens", "by": "words" or "both", "points": [point…]}` |
 | `fork --find` with `--into`, `--label` or `--pick` | the fork as above, and `"question"`, `"point"` |
@@ -45,7 +45,8 @@ milliseconds, JSON columns as text; `turn_hash` is hex, the `bytes` of `original
 | `verify` | `{"good", "turns", "open_turns", "live_turns", "log_entries", "sessions", "sources", "findings": […]}` |
 | `index` | `{"semantic": bool, "turns": number of turns whose meaning was added}` |
 | `doctor` | `{"good", "facts", "migrations", "counts", "evidence", "search", "problems": […], "warnings": […]}` |
-| `backup` | `{"target", "size_bytes"}` |
+| `backup` | `{"target", "size_bytes"}`; `"set_aside": [path…]` and `"findings"` if there are any |
+| `restore` | `{"restored", "backup", "kept": path or null, "set_aside": […], "migrated": […], "turns", "sessions"}` |
 | `migrate` | `{"pending": [name…]}` with `--check`, else `{"applied": [name…]}` |
 | `demo` | `{"added": turns, "sessions": [label…]}` |
 | `completion` | `{"shell", "script"}` |

@@ -32,6 +32,7 @@ class Asked:
         self.paths = paths
         self.sources = sources
         self.are_samples = False
+        self.is_full = False
         self.is_following = False
         self.has_kept = False  # something that was read is in the ledger
 
@@ -41,7 +42,8 @@ class Asked:
         given = [("--source", name) for name in self.sources]
         if not self.are_samples:
             given += [("--path", path) for path in self.paths]
-        return "".join(f" {option} {quoted(value)}" for option, value in given)
+        full = " --full" if self.is_full else ""
+        return full + "".join(f" {option} {quoted(value)}" for option, value in given)
 
 
 def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,6 +71,12 @@ def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
     type=click.Path(exists=True),
     help="Read this file, or everything below this folder, instead of the agents' own places. May repeat.",
 )
+@click.option(
+    "--full",
+    "is_full",
+    is_flag=True,
+    help="Compare every byte of every source, not only its size and time. Finds files rewritten in place.",
+)
 @click.option("--watch", "is_watching", is_flag=True, help="Go on, and follow the sessions as they are written.")
 @click.option(
     "--or-samples", is_flag=True, help="If there is nothing on this machine, read the samples that come along."
@@ -76,13 +84,20 @@ def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
 @click.option("-v", "--verbose", is_flag=True, help="Name the files that no agent's format fits.")
 @door
 def sync(
-    opened: Door, sources: tuple[str, ...], paths: tuple[str, ...], is_watching: bool, or_samples: bool, verbose: bool
+    opened: Door,
+    sources: tuple[str, ...],
+    paths: tuple[str, ...],
+    is_full: bool,
+    is_watching: bool,
+    or_samples: bool,
+    verbose: bool,
 ) -> None:
     """Captures what is new in the agents' sessions, every byte of it. Makes the ledger if there is none.
 
     A second sync costs a look at each file. Interrupted at any moment, the next one goes on where it stopped.
     """
     asked = Asked(paths, sources)
+    asked.is_full = is_full
     gc.freeze()  # what is loaded by now stays: nobody needs to look for dead circles there
     count_no_memory()
     try:
@@ -137,7 +152,7 @@ def _problems(worker: Sync) -> int:
 
 def _round(opened: Door, worker: Sync, asked: Asked) -> Summary:
     with transfer("reading", is_wanted=not opened.as_json) as advance:
-        return worker.run(asked.paths, asked.sources, advance)
+        return worker.run(asked.paths, asked.sources, advance, is_full=asked.is_full)
 
 
 def _print(

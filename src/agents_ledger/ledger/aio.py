@@ -103,7 +103,7 @@ class AsyncLedger:
     forward = _awaited(Ledger.forward)
     create_session = _awaited(Ledger.create_session)
     archive = _awaited(Ledger.archive)
-    restore = _awaited(Ledger.restore)
+    unarchive = _awaited(Ledger.unarchive)
     alias = _awaited(Ledger.alias)
     merge = _awaited(Ledger.merge)
 

@@ -41,7 +41,9 @@ def _check(parts: list[bytes], size: int, digest: bytes) -> None:
     for part in parts:
         whole.update(part)
     if sum(map(len, parts)) != size or whole.digest() != digest:
-        raise StoreCorrupt("a block of evidence differs from what was captured: restore a backup")
+        raise StoreCorrupt(
+            "a block of evidence differs from what was captured: restore a backup (`ldg restore BACKUP`)"
+        )
 
 
 def digest_of_bytes(data: bytes) -> bytes:
@@ -101,7 +103,9 @@ def _parts(packed: bytes) -> Iterator[bytes]:
 def _packed(tx: Tx, capture_id: int, block_id: int) -> tuple[bytes, int, bytes]:
     packed = tx.first("packed_block", id=block_id)
     if packed is None:
-        raise StoreCorrupt(f"block {block_id} of capture {capture_id} is not there: restore a backup")
+        raise StoreCorrupt(
+            f"block {block_id} of capture {capture_id} is not there: restore a backup (`ldg restore BACKUP`)"
+        )
     return packed
 
 
@@ -117,7 +121,9 @@ def slice_of(tx: Tx, capture_id: int, offset: int, length: int) -> bytes:
         digest = sha256(data := zstd.decompress(row[1])).digest()
         known = tx.value("block_by_digest", digest=digest)
         if known != row[0]:
-            raise StoreCorrupt(f"block {row[0]} differs from what was captured: restore a backup")
+            raise StoreCorrupt(
+                f"block {row[0]} differs from what was captured: restore a backup (`ldg restore BACKUP`)"
+            )
         found += data
     start = offset - first * BLOCK_BYTES
     return bytes(found[start : start + length])
@@ -152,7 +158,7 @@ class Slices:
         if kept is None:
             row = self._tx.first("block_number", capture_id=capture_id, idx=idx)
             if row is None:
-                raise NotFound(f"capture {capture_id} has no block {idx}: restore a backup")
+                raise NotFound(f"capture {capture_id} has no block {idx}: restore a backup (`ldg restore BACKUP`)")
             if len(self._blocks) >= _UNPACKED:
                 del self._blocks[next(iter(self._blocks))]
             kept = self._blocks[capture_id, idx] = unpack(*(self._tx.first("packed_block", id=row[0]) or ()))

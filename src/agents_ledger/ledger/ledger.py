@@ -255,7 +255,7 @@ class Ledger:
         """Puts a session away; its turns stay."""
         return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "archived"))
 
-    def restore(self, session: str) -> "rows.SessionRow":
+    def unarchive(self, session: str) -> "rows.SessionRow":
         """Makes an archived session active again."""
         return self.database.write(lambda tx: sessions.set_status(tx, self.env, session, "active"))
 

@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 def opened(url: str, *, readonly: bool, create: bool) -> Database:
     """A database with the current schema. Read-only opening changes nothing, not even an old schema."""
+    set_aside: tuple[str, ...] = ()
     if is_file(url) and not _is_there(sqlite_path(url)):
         if readonly or not create:
             raise _missing(url)
-        _create_file(url)
+        set_aside = _create_file(url)
     database = open_database(url, readonly=readonly)
+    database.set_aside = set_aside
     try:
         if readonly:
             require_current(database)
         else:
-            _bring_up_to_date(database)
+            bring_up_to_date(database)
     except BaseException:
         database.close()
         raise
@@ -51,7 +53,7 @@ def require_there(url: str) -> None:
 def _missing(url: str) -> NotFound:
     return NotFound(
         f"there is no ledger at {sqlite_path(url)}: `ldg sync` makes one of the agents' sessions, "
-        "`ldg demo` one to look at"
+        "`ldg demo` one to look at; `ldg restore BACKUP` restores a backup"
     )
 
 
@@ -66,19 +68,21 @@ def _is_there(path: str) -> bool:
         raise StoreUnreachable(f"can't open {path} ({problem.strerror}): does it exist, and may you read it?") from None
 
 
-def _bring_up_to_date(database: Database) -> None:
+def bring_up_to_date(database: Database) -> None:
+    """Migrate a ledger; give one that was restored or copied by hand the log that a ledger in use has."""
     steps = migrate(database)
-    if not steps:
-        return
     if len(steps) < len(migrations(cast("Dialect", database.dialect))):
         database.migrated = tuple(steps)
-    elif is_file(database.url):  # it was an empty file that somebody else had made
-        from agents_ledger.store import sqlite  # noqa: PLC0415 - only when a file is made
+    if is_file(database.url):
+        from agents_ledger.store import sqlite  # noqa: PLC0415 - only of a file
 
-        sqlite.prepare(database)
+        if steps and not database.migrated:  # it was an empty file that somebody else had made
+            sqlite.prepare(database)
+        elif isinstance(database, sqlite.SqliteDatabase):
+            database.use_log()
 
 
-def _create_file(url: str) -> None:
+def _create_file(url: str) -> tuple[str, ...]:
     from agents_ledger.store import sqlite  # noqa: PLC0415 - only when a file is made
 
-    sqlite.create(sqlite_path(url), migrate)
+    return sqlite.create(sqlite_path(url), migrate)

@@ -78,7 +78,7 @@ def require_active(tx: Tx, label: str) -> SessionRow:
 def _active(session: SessionRow) -> SessionRow:
     if session.status != "active":
         raise SessionArchived(
-            f"session {session.label!r} is {session.status}: restore it first, or fork its head into a new one"
+            f"session {session.label!r} is {session.status}: unarchive it first, or fork its head into a new one"
         )
     return session
 
@@ -201,7 +201,7 @@ def fixed_facts(row: SessionRow) -> dict[str, Any]:
 
 
 def set_status(tx: Tx, env: Env, label: str, status: str) -> SessionRow:
-    """Archives, deletes (hides) or restores a session; its turns stay."""
+    """Archives, deletes (hides) or unarchives a session; its turns stay."""
     session = tx.first("session_by_label", label=checked(label, "session label"))
     if session is None:
         session = _row(tx, require(tx, label).label)

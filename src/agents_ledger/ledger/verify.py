@@ -114,7 +114,11 @@ def _check_all(tx: Tx, tally: "_Tally") -> None:
 
 
 def _damaged(text: damage.Damaged) -> Finding:
-    return Finding(text.table, text.key, f"its {text.column} is damaged, it is no text any more: restore a backup")
+    return Finding(
+        text.table,
+        text.key,
+        f"its {text.column} is damaged, it is no text any more: restore a backup (`ldg restore BACKUP`)",
+    )
 
 
 class _Tally:

@@ -4,13 +4,17 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents_ledger.errors import BadInput, TurnIsSealed
+
+if TYPE_CHECKING:
+    from agents_ledger.store.files import Copy
 
 Row = tuple[Any, ...]
 ALL = 2**62  # as a limit: everything
 SEALED = "ledger: the turn is sealed"  # what the guards of a turn and its parts say
+_SCHEMES = {"sqlite", "sqlite3", "file", "postgresql", "postgres", "pg", "http", "https"}
 T = TypeVar("T")
 
 
@@ -61,6 +65,7 @@ class Database(ABC):
     # Without it that is an error: no program takes a damaged text for a whole one unawares.
     on_damaged_text: Callable[[], None] | None = None
     migrated: tuple[str, ...] = ()  # the steps by which an older ledger was brought up to date when it was opened
+    set_aside: tuple[str, ...] = ()  # what a deleted ledger had left where this one was made, by its new names
     _pid: int
 
     @property
@@ -110,8 +115,8 @@ class Database(ABC):
         """What the engine itself finds wrong with its storage."""
 
     @abstractmethod
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
-        """A consistent copy, made while others read and write; gives its path. Never overwrites."""
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> "Copy":
+        """A consistent copy, made while others read and write. Never overwrites."""
 
     @abstractmethod
     def pulse(self) -> int:
@@ -129,6 +134,7 @@ class Database(ABC):
 def is_file(url: str) -> bool:
     """Whether a ledger's URL names a file (SQLite) or a server (PostgreSQL)."""
     if "://" not in url or url.startswith("sqlite://"):
+        _refuse_other_names(url)
         return True
     from urllib.parse import urlsplit  # noqa: PLC0415 - 3 ms, and most ledgers are files
 
@@ -136,6 +142,18 @@ def is_file(url: str) -> bool:
     if scheme not in ("sqlite", "postgresql", "postgres"):
         raise BadInput(f"{scheme}:// is not a ledger: use sqlite:///path/to/ledger.db or postgresql://host/name")
     return scheme == "sqlite"
+
+
+def _refuse_other_names(url: str) -> None:
+    """Refuse what looks like a URL and would be taken for a file's name: `sqlite:x.db`, `file:x.db`, spaces."""
+    if url.startswith("sqlite://"):
+        return
+    scheme, colon, _ = url.partition(":")
+    if colon and scheme.lower() in _SCHEMES:
+        raise BadInput(
+            f"{url!r} is neither a path nor a URL of a ledger: use a plain path, sqlite:///path/to/ledger.db or "
+            f"postgresql://host/name (a file whose name begins so: ./{url})"
+        )
 
 
 def without_password(url: str) -> str:
@@ -175,7 +193,7 @@ def sqlite_path(url: str) -> str:
         path = _unquoted(url.removeprefix("sqlite:///"))
     else:
         raise BadInput(f"{url!r}: an SQLite URL has three slashes: sqlite:///ledger.db or sqlite:////abs/ledger.db")
-    if not path or path == ":memory:" or "\x00" in path:
+    if not path.strip() or path == ":memory:" or "\x00" in path:
         raise BadInput(f"{url!r} names no file: a ledger is kept in a file, e.g. sqlite:///ledger.db")
     return path
 

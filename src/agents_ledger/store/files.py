@@ -1,16 +1,23 @@
 """Ledger files: made whole or not at all, and never overwritten."""
 
 import os
-import threading
-from contextlib import suppress
 from errno import EDQUOT, EEXIST, ENOSPC, ENOTEMPTY
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load: what is there is opened without it
     from collections.abc import Callable
     from pathlib import Path
+
+
+class Copy(Struct, frozen=True):
+    """A backup's file."""
+
+    path: str
+    set_aside: tuple[str, ...] = ()  # what a deleted database of that name had left behind, by its new names
 
 
 def absolute(path: str) -> str:
@@ -22,17 +29,23 @@ def absolute(path: str) -> str:
     return str(Path(path).absolute())
 
 
-def make_whole(path: str, build: "Callable[[Path], None]") -> None:
-    """Makes a new file beside its place and moves it there complete; if another process is first, its file stays."""
+def make_whole(path: str, build: "Callable[[Path], None]") -> tuple[str, ...]:
+    """Make a new database beside its place and move it there complete; if another process is first, its file stays.
+
+    Gives the new names of what a deleted database of that name had left behind.
+    """
     from pathlib import Path  # noqa: PLC0415 - as above
 
-    final = Path(path).absolute()
+    from agents_ledger.store.sidecars import discard, publish_database  # noqa: PLC0415 - only when a file is made
+
+    require_folder(absolute(path))
+    final = Path(os.path.realpath(path))  # SQLite follows links, and keeps its log beside the file itself
     require_folder(str(final))
-    partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.new")
+    partial = beside_place(final, "new")
     try:
-        _make_private(partial)
+        os.close(create_private(partial))
         build(partial)
-        publish(partial, final)
+        return publish_database(partial, final) or ()
     except (PermissionError, NotADirectoryError) as problem:
         raise StoreUnreachable(
             f"can't create {final} ({problem.strerror}): choose a folder that you may write to, with --db"
@@ -40,22 +53,25 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
     except OSError as problem:
         raise StoreFull(f"can't create {final} ({problem.strerror}): free some space and try again") from None
     finally:
-        partial.unlink(missing_ok=True)
+        discard(str(partial))
 
 
-def make_copy(target: str, fill: "Callable[[Path], None]") -> str:
-    """Makes a backup's file, which appears only when it is complete and never overwrites one; gives its whole path."""
+def make_copy(
+    target: str, fill: "Callable[[Path], None]", put: "Callable[[Path, Path], tuple[str, ...] | None]"
+) -> "Copy":
+    """Make a backup's file, which appears only when it is complete and never overwrites one."""
     from pathlib import Path  # noqa: PLC0415 - as above
 
+    from agents_ledger.store.sidecars import discard  # noqa: PLC0415 - as above
+
     final = Path(_path_of(target)).absolute()
-    if final.exists():
+    if os.path.lexists(final):
         raise BadInput(f"{final} exists: a backup never overwrites; name another file")
-    partial = final.with_name(f"{final.name}.{os.getpid()}.{threading.get_ident()}.partial")
+    partial = beside_place(final, "partial")
     try:
-        _make_private(partial)
+        os.close(create_private(partial))
         fill(partial)
-        if not publish(partial, final):
-            raise BadInput(f"{final} exists by now: a backup never overwrites; name another file")
+        moved = put(partial, final)
     except OSError as problem:
         if problem.errno in (ENOSPC, EDQUOT):
             raise StoreFull(f"no space left for {final}: there is no backup; free some space and try again") from None
@@ -63,9 +79,20 @@ def make_copy(target: str, fill: "Callable[[Path], None]") -> str:
             f"can't write {final} ({problem.strerror}): name a file in a folder that you may write to"
         ) from None
     finally:
-        with suppress(OSError):  # its folder may be none
-            partial.unlink(missing_ok=True)
-    return str(final)
+        discard(str(partial))
+    if moved is None:
+        raise BadInput(f"{final} exists by now: a backup never overwrites; name another file")
+    return Copy(str(final), moved)
+
+
+def put_plain(partial: "Path", final: "Path") -> tuple[str, ...] | None:
+    """`publish`, for a file beside which SQLite keeps nothing."""
+    return () if publish(partial, final) else None
+
+
+def beside_place(final: "Path", suffix: str) -> "Path":
+    """A name beside a file's place that nothing else has: no process before this one, and none that runs."""
+    return final.with_name(f"{final.name}.{os.getpid()}.{os.urandom(6).hex()}.{suffix}")
 
 
 def _path_of(target: str) -> str:
@@ -76,9 +103,31 @@ def _path_of(target: str) -> str:
     return sqlite_path(target)
 
 
-def _make_private(path: "Path") -> None:
-    """An empty new file that nobody else can read: conversations are private, and so is a copy of them."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+def create_private(path: "str | Path") -> int:
+    """A new file that only its owner can read, whatever the umask is, open for writing: conversations are private."""
+    number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        os.chmod(path, 0o600)  # noqa: PTH101 - one call; the umask may have taken even the owner's rights
+    except BaseException:
+        os.close(number)
+        raise
+    return number
+
+
+def make_private_folder(path: str) -> None:
+    """Make a folder, and those above it, for the owner alone, whatever the umask is; one that exists stays as it is."""
+    if os.path.isdir(path):  # noqa: PTH112 - as above
+        return
+    above = os.path.dirname(path)  # noqa: PTH120 - as above
+    if above and above != path:
+        make_private_folder(above)
+    try:
+        os.mkdir(path, 0o700)  # noqa: PTH102 - as above
+    except FileExistsError:
+        if not os.path.isdir(path):  # noqa: PTH112 - as above
+            raise
+    else:
+        os.chmod(path, 0o700)  # noqa: PTH101 - as above
 
 
 def require_folder(path: str) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from agents_ledger.store.database import Database
 from agents_ledger.store.statements import Dialect, whole_schema
 
-_REMEDY = "restore a backup, or `ldg rebuild` captured sessions into a new file"
+_REMEDY = "restore a backup (`ldg restore BACKUP`), or `ldg rebuild` captured sessions into a new file"
 # A statement ends with a semicolon, but not in a comment, a text, the body of a function or of a trigger.
 _STATEMENT = r"(?s)(?:[^;'$B-]+|--[^\n]*|'[^']*'|\$\$.*?\$\$|\bBEGIN\b.*?\bEND(?=;)|[^;])++"
 _BEGINNING = r"(?:\s|--[^\n]*)*+"

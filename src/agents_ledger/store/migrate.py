@@ -79,7 +79,7 @@ def pending(database: Database) -> list[Migration]:
         if applied.get(step.name, step.checksum) != step.checksum:
             raise StoreError(
                 f"migration {step.name} in {database.url} differs from this program's: "
-                "it was made by a modified version; use that one, or restore a backup"
+                "it was made by a modified version; use that one, or restore a backup (`ldg restore BACKUP`)"
             )
     return [step for step in known if step.name not in applied]
 
@@ -112,7 +112,10 @@ def require_current(database: Database) -> None:
 def require_ledger(database: Database) -> list[Migration]:
     """The steps that a ledger lacks; refuses what is none, or can't be understood."""
     if not database.tables():
-        raise NotALedger(f"{database.url} is empty: `ldg migrate` makes a ledger of it, or name another --db")
+        raise NotALedger(
+            f"{database.url} is empty: `ldg migrate` makes a ledger of it, "
+            "`ldg restore BACKUP` restores a backup, or name another --db"
+        )
     return pending(database)
 
 

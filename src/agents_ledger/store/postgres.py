@@ -23,7 +23,7 @@ from agents_ledger.errors import (
     StoreUnreachable,
 )
 from agents_ledger.store.database import SEALED, Database, Row, Tx, sealed, without_password
-from agents_ledger.store.files import make_copy
+from agents_ledger.store.files import Copy, make_copy, put_plain, settle
 from agents_ledger.store.group import GroupCommit, Job
 from agents_ledger.store.statements import statements
 
@@ -184,13 +184,23 @@ class PostgresDatabase(Database):
         """Nothing to ask: constraints are always on, and pages are checked when they are read (see `doctor`)."""
         return []
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
-        """`pg_dump` in its custom format, into a new file that appears only when it is complete."""
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copy:
+        """`pg_dump` in its custom format, into a new file that appears only when `pg_restore` can read all of it."""
         del progress  # pg_dump does not say how far it is
         program = shutil.which("pg_dump")
         if program is None:
             raise StoreUnreachable("pg_dump is not installed: install PostgreSQL's client programs, then try again")
-        return make_copy(target, lambda partial: self._dump(program, partial))
+        # of the same version: an older one can't read what this one writes
+        reader = shutil.which("pg_restore", path=str(Path(program).parent)) or shutil.which("pg_restore")
+        if reader is None:
+            raise StoreUnreachable("pg_restore is not installed: install PostgreSQL's client programs, then try again")
+
+        def fill(partial: Path) -> None:
+            self._dump(program, partial)
+            settle(partial)
+            _check_dump(reader, partial)
+
+        return make_copy(target, fill, put_plain)
 
     def _dump(self, program: str, partial: Path) -> None:
         parts = urlsplit(self.dsn)
@@ -354,7 +364,7 @@ class PostgresDatabase(Database):
         except pg.InsufficientPrivilege as problem:
             raise ReadOnlyStore(f"{self.url}: {problem}: ask for the right to write, or open read-only") from problem
         except (pg.DataCorrupted, pg.IndexCorrupted) as problem:
-            raise StoreCorrupt(f"{self.url} is damaged ({problem}): restore a backup") from problem
+            raise StoreCorrupt(f"{self.url} is damaged ({problem}): restore a backup with `pg_restore`") from problem
         except pg.ProgramLimitExceeded as problem:
             raise BadInput("a value is larger than a database row can be (1 GB): split it") from problem
         except pg.UniqueViolation as problem:
@@ -364,7 +374,8 @@ class PostgresDatabase(Database):
             raise BadInput(f"a value is not one of those allowed ({problem.diag.message_primary})") from problem
         except UnicodeDecodeError as problem:
             raise StoreCorrupt(
-                f"a text in {self.url} is damaged ({problem}): restore a backup; `ldg verify` names the row"
+                f"a text in {self.url} is damaged ({problem}): restore a backup with `pg_restore`; "
+                "`ldg verify` names the row"
             ) from problem
         except (psycopg.DataError, UnicodeEncodeError) as problem:
             raise BadInput(
@@ -381,6 +392,15 @@ class PostgresDatabase(Database):
                 f"{self.url} refused a statement ({problem}): see what `ldg verify` finds; "
                 "if nothing, this is a bug: report it"
             ) from problem
+
+
+def _check_dump(program: str, partial: Path) -> None:
+    """Read a whole dump without a server."""
+    done = subprocess.run(  # noqa: S603 - our own words
+        [program, "--file=-", str(partial)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise StoreError(f"pg_restore can't read what pg_dump wrote ({done.stderr.strip()}): there is no backup")
 
 
 def _is_idle(connection: "psycopg.Connection[Row]") -> bool:

@@ -12,8 +12,17 @@ import apsw
 from agents_ledger.errors import ReadOnlyStore, StoreClosed, StoreCorrupt, StoreError
 from agents_ledger.store import forking, sqlite_rank
 from agents_ledger.store.database import Database, Row, Tx
-from agents_ledger.store.files import absolute, filesystem_of, is_unchanging, make_copy, make_whole, require_folder
+from agents_ledger.store.files import (
+    Copy,
+    absolute,
+    filesystem_of,
+    is_unchanging,
+    make_copy,
+    make_whole,
+    require_folder,
+)
 from agents_ledger.store.group import GroupCommit, Job
+from agents_ledger.store.sidecars import has_log, publish_database, refuse_emptied
 from agents_ledger.store.sqlite_errors import BUSY_MS, as_ours, translated
 from agents_ledger.store.sqlite_tx import SqliteReadTx, SqliteTx, as_texts, with_bytes
 
@@ -25,7 +34,7 @@ APPLICATION_ID = 0x6C646731  # "ldg1": `file` and others can tell a ledger
 _STATEMENTS = 512  # the most that apsw keeps; each row of an `executemany` uses up a place
 _IDLE_READERS = 8
 _READABLE = apsw.SQLITE_OPEN_READONLY
-_WRITABLE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+_WRITABLE = apsw.SQLITE_OPEN_READWRITE  # never SQLITE_OPEN_CREATE: see `create`
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
@@ -72,10 +81,17 @@ class SqliteDatabase(Database):
         # Each connection takes 2 ms, to read the schema: the writer's is made when something is written. The first
         # reader can end what a crash has left behind.
         self._writer: apsw.Connection | None = None
+        refuse_emptied(self.path)
         self._is_unchanging = readonly and is_unchanging(self.path)
+        # SQLite makes `-wal` and `-shm` beside a file to read it, and a connection that can't write leaves them there.
+        # So where there was no log, one connection can write (`query_only` keeps it from it) and is closed last.
+        self._last: apsw.Connection | None = None
+        is_tidy = readonly and not self._is_unchanging and not has_log(self.path)
         forking.take_part(self)
         with translated(self.path):
-            self._readers.append(self._connect(_READABLE if readonly else _WRITABLE))
+            self._readers.append(self._connect(_READABLE if readonly and not is_tidy else _WRITABLE))
+        if is_tidy:
+            self._last = self._readers[0]
 
     def read(self) -> "_Read":
         """One snapshot."""
@@ -161,10 +177,29 @@ class SqliteDatabase(Database):
         # a connection of its own: one that has searched before keeps an outdated picture of the search index here
         return [text for (text,) in self.stream("PRAGMA integrity_check(20)") if text != "ok"]
 
-    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> str:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copy:
         """The backup API, into a new file that appears only when it is complete."""
+        return make_copy(target, lambda partial: self.copy_into(partial, progress), publish_database)
+
+    def copy_into(self, target: "Path", progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy all of one snapshot into a file of our own, which needs no log beside it to be read."""
         self._check_usable()
-        return make_copy(target, lambda partial: self._copy_to(partial, progress))
+        self._copy_to(target, progress)
+        with translated(str(target)):
+            copy = apsw.Connection(str(target), flags=_WRITABLE)
+            try:
+                copy.execute("PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE").fetchall()
+            except apsw.FullError:
+                raise OSError(ENOSPC, "no space left") from None
+            finally:
+                copy.close()
+
+    def use_log(self) -> None:
+        """Write through a log from now on, if the file was a copy that has none."""
+        with self.read() as tx, translated(self.path):
+            mode = tx.connection.execute("PRAGMA journal_mode").get
+        if mode == "delete" and mode != _journal_mode():
+            self.ask(f"PRAGMA journal_mode={_journal_mode()}")
 
     def pulse(self) -> int:
         """SQLite's `data_version`, on a connection that does nothing else: it counts the commits of all others."""
@@ -259,12 +294,13 @@ class SqliteDatabase(Database):
             self._held.pop()()
 
     def _close_all(self) -> None:
-        for connection in [*self._readers, self._listener, self._writer]:
+        others = [each for each in (*self._readers, self._listener, self._writer) if each is not self._last]
+        for connection in [*others, self._last]:
             if connection is not None:
                 with suppress(apsw.Error):
                     connection.close()
         self._readers.clear()
-        self._listener = self._writer = None
+        self._listener = self._writer = self._last = None
 
     def _run(self, jobs: list[Job]) -> None:
         with self._writer_lock:
@@ -369,29 +405,30 @@ class SqliteDatabase(Database):
             raise StoreClosed("a ledger can't be carried over a fork(): open it again in the child process")
 
     def _connect(self, flags: int = _READABLE, *, reads: bool = True) -> apsw.Connection:
+        """A connection to the file that has the ledger's name when it is open.
+
+        Between the opening of a file and its first lock `ldg restore` may put another file there. SQLite would use the
+        log of the new file with the old one.
+        """
+        while True:
+            before = _file_number(self.path)
+            connection = self._open(flags, reads=reads)
+            if _file_number(self.path) == before:
+                return connection
+            connection.close()
+
+    def _open(self, flags: int, *, reads: bool) -> apsw.Connection:
         path = self.path
         if self._is_unchanging:  # SQLite would make two files beside it, to agree with others who write
             path = f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?immutable=1"
             flags |= apsw.SQLITE_OPEN_URI
         with self._opening:
             connection = apsw.Connection(path, flags=flags, statementcachesize=_STATEMENTS)
-        connection.set_busy_timeout(BUSY_MS)
-        # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
-        # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        connection.execute(
-            "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; "
-            "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"
-        )
-        if reads:
-            # a search and the next page of it want the same pages: twice as fast with 8 MB as with the usual 2
-            connection.execute("PRAGMA query_only=ON; PRAGMA cache_size=-8192")
-            sqlite_rank.register(connection)
-        else:
-            # the writer's cache holds a batch: pages that do not fit are written twice
-            connection.execute(
-                "PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864"
-            ).fetchall()  # the last two give rows: what stands behind one is run when it is fetched
+        try:
+            _set_up(connection, reads=reads)
+        except BaseException:  # a damaged file: an open connection would keep it in use
+            connection.close()
+            raise
         return connection
 
 
@@ -419,8 +456,11 @@ class _Read:
         self._database.return_reader(self._connection)
 
 
-def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:
-    """Makes a new ledger file."""
+def create(path: str, build: Callable[[SqliteDatabase], object]) -> tuple[str, ...]:
+    """Make a new ledger file; gives the new names of what a deleted ledger had left behind.
+
+    Nothing else makes one: a connection never creates its file, which would be empty, and beside any log.
+    """
 
     def fill(partial: "Path") -> None:
         database = SqliteDatabase(str(partial), readonly=False)
@@ -430,14 +470,45 @@ def create(path: str, build: Callable[[SqliteDatabase], object]) -> None:
         finally:
             database.close()
 
-    make_whole(path, fill)
+    return make_whole(path, fill)
 
 
 def prepare(database: Database) -> None:
     """The settings that live in the file: whose it is, and how it is written."""
-    mode = "WAL" if wal_is_safe(sqlite_version()) else "DELETE"
     database.ask(f"PRAGMA application_id={APPLICATION_ID}")
-    database.ask(f"PRAGMA journal_mode={mode}")
+    database.ask(f"PRAGMA journal_mode={_journal_mode()}")
+
+
+def _journal_mode() -> str:
+    return "wal" if wal_is_safe(sqlite_version()) else "delete"
+
+
+def _file_number(path: str) -> int:
+    """Which file has a name now; 0: none."""
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 - one call
+    except OSError:
+        return 0
+
+
+def _set_up(connection: apsw.Connection, *, reads: bool) -> None:
+    connection.set_busy_timeout(BUSY_MS)
+    # Plans that do not depend on bound values: otherwise SQLite compiles every statement anew that touches a table
+    # with a partial index, each time it is run (the children of a turn: 131 µs instead of 7).
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    connection.execute(
+        "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; "
+        "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY"
+    )
+    if reads:
+        # a search and the next page of it want the same pages: twice as fast with 8 MB as with the usual 2
+        connection.execute("PRAGMA query_only=ON; PRAGMA cache_size=-8192")
+        sqlite_rank.register(connection)
+    else:
+        # the writer's cache holds a batch: pages that do not fit are written twice
+        connection.execute(
+            "PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864"
+        ).fetchall()  # the last two give rows: what stands behind one is run when it is fetched
 
 
 def _copy(copy: apsw.Connection, source: apsw.Connection, progress: Callable[[int, int], None] | None) -> None:

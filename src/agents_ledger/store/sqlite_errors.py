@@ -37,12 +37,17 @@ _KINDS: list[tuple[type[Exception] | tuple[type[Exception], ...], type[LedgerErr
             "or open it read-only (from a folder that can't be written, copy it first)"
         ),
     ),
-    (apsw.NotADBError, NotALedger, "{path} is not an SQLite file: name another --db, or restore a backup"),
+    (
+        apsw.NotADBError,
+        NotALedger,
+        "{path} is not an SQLite file: name another --db, or restore a backup with `ldg restore BACKUP`",
+    ),
     (
         apsw.CorruptError,
         StoreCorrupt,
         (
-            "{path} is damaged ({problem}): nothing more is written; restore a backup. Without one, "
+            "{path} is damaged ({problem}): nothing more is written; restore a backup with `ldg restore BACKUP`. "
+            "Without one, "
             "`sqlite3 {quoted} .recover | sqlite3 new.db` saves what is readable "
             "(with the shell of sqlite.org: those of some systems can't)"
         ),
@@ -63,7 +68,10 @@ _KINDS: list[tuple[type[Exception] | tuple[type[Exception], ...], type[LedgerErr
     (
         UnicodeDecodeError,
         StoreCorrupt,
-        "a text in {path} is damaged ({problem}): restore a backup; `ldg verify` names the row",
+        (
+            "a text in {path} is damaged ({problem}): restore a backup with `ldg restore BACKUP`; "
+            "`ldg verify` names the row"
+        ),
     ),
 ]
 

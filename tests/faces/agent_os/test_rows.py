@@ -256,7 +256,7 @@ def test_an_archived_task_takes_nothing_and_an_alias_leads_to_it(ledger: Ledger,
     with pytest.raises(BadInput, match="another name of 't'"):
         speaker.task("child", parentTaskId="nickname")
     ledger.archive("t")
-    with pytest.raises(SessionArchived, match="restore it first"):
+    with pytest.raises(SessionArchived, match="unarchive it first"):
         speaker.message("m2")
 
 
