@@ -53,24 +53,26 @@ _SESSION = (
 class PostgresTx(Tx):
     """A transaction on one connection in pipeline mode: only questions wait for the server.
 
+    Each statement has a cursor of its own. The driver hands an answer to the cursor that asked, whenever it arrives: on
+    a shared cursor the late answer to an INSERT would stand where the next SELECT looks for its rows.
+
     Every statement is prepared when it is first used: then psycopg looks at its result, and forgets one that the
     server skipped after an error. One that is prepared at its sixth use it would take for known.
     """
 
     def __init__(self, connection: "psycopg.Connection[Row]") -> None:
         self._connection = connection
-        self._cursor = connection.cursor()
         self._known = statements("postgres").made
 
     def run(self, name: str, /, **params: Any) -> None:
         """Runs a statement."""
         statement = self._known[name]
-        self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True)
+        self._cursor().execute(_sql(statement.sql), statement.bind(params), prepare=True)
 
     def run_all(self, name: str, values: Iterable[object]) -> None:
         """Runs a statement once for each value."""
         statement = self._known[name]
-        self._cursor.executemany(_sql(statement.sql), [statement.bind_value(value) for value in values])
+        self._cursor().executemany(_sql(statement.sql), [statement.bind_value(value) for value in values])
 
     def each(self, name: str, /, **params: Any) -> Iterator[Row]:
         """The rows of a query (a pipeline has no cursors on the server: they come at once)."""
@@ -79,7 +81,10 @@ class PostgresTx(Tx):
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query."""
         statement = self._known[name]
-        return self._cursor.execute(_sql(statement.sql), statement.bind(params), prepare=True).fetchall()
+        return self._cursor().execute(_sql(statement.sql), statement.bind(params), prepare=True).fetchall()
+
+    def _cursor(self) -> "psycopg.Cursor[Row]":
+        return self._connection.cursor()
 
 
 class PostgresReadTx(PostgresTx):
@@ -88,6 +93,7 @@ class PostgresReadTx(PostgresTx):
     def __init__(self, connection: "psycopg.Connection[Row]", on_damaged_text: Callable[[], None] | None) -> None:
         super().__init__(connection)
         self.on_damaged_text = on_damaged_text
+        self._takes_any_text = False
 
     def rows(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a query; a server checks texts that come in, and gives out what its disk has made of them."""
@@ -97,9 +103,14 @@ class PostgresReadTx(PostgresTx):
             if self.on_damaged_text is None:
                 raise
             self.on_damaged_text()
-            self._cursor = self._connection.cursor()
-            self._cursor.adapters.register_loader("text", AnyText)
+            self._takes_any_text = True
             return super().rows(name, **params)
+
+    def _cursor(self) -> "psycopg.Cursor[Row]":
+        cursor = super()._cursor()
+        if self._takes_any_text:
+            cursor.adapters.register_loader("text", AnyText)
+        return cursor
 
 
 class PostgresDatabase(Database):
