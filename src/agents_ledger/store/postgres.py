@@ -34,6 +34,7 @@ except ImportError as missing:
     raise StoreUnreachable("PostgreSQL needs an extra: pip install 'agents-ledger[postgres]'") from missing
 
 from agents_ledger.store.postgres_query import AnyText, read_only
+from agents_ledger.store.postgres_reader import NO_GRANTS_BUT_OURS
 
 T = TypeVar("T")
 # One writer at a time, as in SQLite: the log's numbers have no gaps, and heads, segments and seals are decided
@@ -214,6 +215,8 @@ class PostgresDatabase(Database):
             urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@"))) if secret else self.dsn
         )
         command = [program, "--format=custom", f"--file={partial}", f"--dbname={bare}"]
+        if self.ask(NO_GRANTS_BUT_OURS)[0][0]:  # another server has no such role, and need not
+            command.append("--no-privileges")
         done = subprocess.run(  # noqa: S603 - our own words; the password is not among them
             command, capture_output=True, text=True, check=False, env={**os.environ, **secret}
         )
