@@ -34,9 +34,7 @@ def everywhere(url: str) -> Ldg:
 def test_one_expensive_operation_is_stopped_in_time(everywhere: Ldg) -> None:
     sql = ENDLESS["postgres" if everywhere.url.startswith("postgres") else "sqlite"]
     began = time.monotonic()
-    done = subprocess.run(
-        [LDG, "--db", everywhere.url, "sql", sql, "--timeout", "1"], capture_output=True, text=True, check=False
-    )
+    done = everywhere.apart("sql", sql, "--timeout", "1")
     assert (done.returncode, done.stdout) == (2, "")
     assert "took too long" in done.stderr
     assert time.monotonic() - began < 10, "it would take days"
@@ -47,9 +45,7 @@ def test_a_value_of_900_mb_is_refused(ldg: Ldg) -> None:
 
 
 def test_memory_is_bounded(ldg: Ldg) -> None:
-    done = subprocess.run(
-        [LDG, "--db", ldg.url, "sql", HUGE_ANSWER, "--timeout", "60"], capture_output=True, text=True, check=False
-    )
+    done = ldg.apart("sql", HUGE_ANSWER, "--timeout", "60")
     assert done.returncode == 2
     assert "memory" in done.stderr
 
