@@ -6,14 +6,13 @@ from threading import Thread
 
 import pytest
 
-from agents_ledger import CodeBlock, Env, File, Ledger, Lint, LiveCall, LiveTurn, Message, Turn, Usage
+from agents_ledger import CodeBlock, File, Ledger, Lint, LiveCall, LiveTurn, Message, Turn, Usage
 from agents_ledger.errors import BadInput, HeadMoved, LeaseLost, SessionArchived, TurnIsSealed, UnresolvedCalls
 from agents_ledger.model.filters import Filters
 from agents_ledger.model.overview import Live
 from agents_ledger.model.rows import LeaseRow
-from agents_ledger.store import Tx
 from tests.crash.processes import outcome_of
-from tests.seed.rich import Clock
+from tests.support.leases import give_lease
 
 ELSEWHERE = "another-machine|1|1|x"
 
@@ -264,31 +263,6 @@ def test_a_recovered_turn_stays_a_branch_if_its_session_went_on(url: str) -> Non
         assert ledger.verify().is_good
 
 
-def test_the_lease_of_another_machine_is_honoured_until_it_expires(url: str) -> None:
-    clock = Clock()
-    with Ledger.open(url, env=Env(now=clock)) as ledger:
-        turn = ledger.turn("main", "far away")
-
-        def move_away(tx: Tx) -> None:
-            held = LeaseRow(*tx.rows("lease_of", turn_id=turn.id)[0])
-            tx.run("drop_lease", turn_id=turn.id)
-            far = LeaseRow(held.turn_id, held.session_label, ELSEWHERE, held.token, clock.at + 60_000)
-            tx.run_all("insert_lease", [far])
-
-        ledger.database.write(move_away)
-        clock.at += 59_000
-        assert ledger.recover() == []
-        clock.at += 2_000
-        assert ledger.recover() == [turn.id]
-        with pytest.raises(LeaseLost, match="begin a new turn"):
-            turn.reply("too late")
-        with pytest.raises(TurnIsSealed, match="is failed"):
-            turn.complete()
-        assert ledger.get(turn.id).turn.status == "failed"
-        assert len(ledger.get(turn.id).messages) == 1
-        assert ledger.verify().is_good
-
-
 @pytest.mark.parametrize(
     "late",
     [
@@ -307,9 +281,7 @@ def test_nothing_comes_from_a_writer_that_was_taken_for_dead(
 ) -> None:
     turn = ledger.turn("main", "far away")
     call = turn.call("Shell")
-    ledger.database.write(lambda tx: tx.run("drop_lease", turn_id=turn.id))
-    held = LeaseRow(turn.id, "main", ELSEWHERE, "another", 0)
-    ledger.database.write(lambda tx: tx.run_all("insert_lease", [held]))
+    ledger.database.write(lambda tx: give_lease(tx, LeaseRow(turn.id, "main", ELSEWHERE, "another", 0)))
     assert ledger.recover() == [turn.id]
     before = ledger.get(turn.id)
     with pytest.raises(LeaseLost, match="begin a new turn"):

@@ -13,6 +13,7 @@ from agents_ledger.ledger import lease
 from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 from tests.crash.processes import outcome_of
+from tests.support.leases import give_lease
 
 LONG_S = 30.0
 HEARTBEAT = "ledger-heartbeat"
@@ -119,8 +120,7 @@ def test_a_lease_that_the_ledgers_thread_finds_lost_is_told_to_the_next_call(led
 
     def die(tx: Tx) -> None:
         held = LeaseRow(*tx.rows("lease_of", turn_id=turn.id)[0])
-        tx.run("drop_lease", turn_id=turn.id)
-        tx.run_all("insert_lease", [LeaseRow(turn.id, held.session_label, "elsewhere|1|1|x", held.token, 0)])
+        give_lease(tx, LeaseRow(turn.id, held.session_label, "elsewhere|1|1|x", held.token, 0))
 
     turn.stream("one ")
     with turn._lock:  # noqa: SLF001 - the words wait until it is lost

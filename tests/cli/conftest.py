@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,11 @@ class Ldg:
 
     def run(self, *args: str, stdin: str | None = None) -> Result:
         return CliRunner().invoke(cli, ["--db", self.url, *args], input=stdin)
+
+    def apart(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """The same in a process of its own."""
+        command = [str(Path(sys.executable).parent / "ldg"), "--db", self.url, *args]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def text(self, *args: str, code: int = 0, stdin: str | None = None) -> str:
         done = self.run(*args, stdin=stdin)

@@ -26,6 +26,7 @@ from agents_ledger.model.rows import LeaseRow
 from agents_ledger.store import Tx
 from tests.machine import checks
 from tests.machine.model import Line, Model, ModelMove, ModelSession, ModelTurn
+from tests.support.leases import give_lease
 
 LABELS = [f"s{n}" for n in range(6)]
 NAMES = [*LABELS, "alias-1", "alias-2"]
@@ -522,5 +523,4 @@ def refused(kind: type[Exception] | tuple[type[Exception], ...], do: Callable[[]
 def _orphan_leases(tx: Tx) -> None:
     for row in tx.rows("all_leases"):
         held = LeaseRow(row[0], row[1], writer="elsewhere|1|1|x", token="gone", expires_at=0)  # noqa: S106 - no secret
-        tx.run("drop_lease", turn_id=held.turn_id)
-        tx.run_all("insert_lease", [held])
+        give_lease(tx, held)

@@ -150,8 +150,8 @@ MUTANTS = [
     Mutant(
         "a dead writer's turn is completed",
         "ledger/closing.py",
-        'finish(tx, env, held, "failed", why, Usage(), reason="recover")',
-        'finish(tx, env, held, "completed", None, Usage(), reason="recover")',
+        'finish(tx, env, row, "failed", why, Usage(), reason="recover")',
+        'finish(tx, env, row, "completed", None, Usage(), reason="recover")',
     ),
     Mutant(
         "a lost lease goes unnoticed",

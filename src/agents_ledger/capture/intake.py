@@ -65,13 +65,13 @@ class Intake:
     def _take(self, paths: list[str], has_subagents: bool) -> None:
         writer, now = self._taking.writer, self._ledger.env.now()
         with self._ledger.database.read() as tx:
-            if turnstile.is_busy(tx, now):
+            if turnstile.is_busy(tx, self._ledger.env):
                 raise _Meanwhile
             begin = turnstile.taken(tx) - writer.commits
             known = {path: Capture(*row) for path in paths if (row := tx.first("capture_at", path=path)) is not None}
 
         def guard(tx: Tx) -> None:
-            if turnstile.is_busy(tx, now) or turnstile.taken(tx) != begin + writer.commits:
+            if turnstile.is_busy(tx, self._ledger.env) or turnstile.taken(tx) != begin + writer.commits:
                 raise _Meanwhile
             turnstile.take(tx)
 

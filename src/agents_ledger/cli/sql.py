@@ -10,6 +10,8 @@ from agents_ledger.cli.door import Door, door
 from agents_ledger.cli.screen import Screen
 from agents_ledger.cli.shapes import answer, cell
 from agents_ledger.cli.terminal import clean
+from agents_ledger.store import Row
+from agents_ledger.store.killable import within
 
 
 @click.command()
@@ -24,8 +26,9 @@ def sql(opened: Door, query: str, limit: int, timeout: float, as_csv: bool) -> N
     if not text.strip():
         some = '"SELECT tool_name, count(*) FROM tool_calls GROUP BY 1"'
         raise click.UsageError(f"there is no query: try {opened.ldg} sql {some}")
-    with opened.reading() as ledger:
-        columns, found = ledger.database.query(text, limit=limit + 1, timeout_s=timeout)
+    columns, found, opened.has_shown_damage = within(
+        timeout, "the query", lambda: _asked(opened, text, limit + 1, timeout)
+    )
     if any(len(row) != len(columns) for row in found):
         raise click.UsageError("these are several queries: ask one at a time")
     rows, is_more = found[:limit], len(found) > limit
@@ -39,6 +42,13 @@ def sql(opened: Door, query: str, limit: int, timeout: float, as_csv: bool) -> N
         _print(Screen(), columns, rows)
     if is_more and not opened.as_json:
         click.echo(f"ldg: only the first {limit:,} rows; --limit gives more", err=True)
+
+
+def _asked(opened: Door, query: str, limit: int, timeout: float) -> tuple[list[str], list[Row], bool]:
+    """Columns, rows, and whether a text among them is damaged."""
+    with opened.reading() as ledger:
+        columns, found = ledger.database.query(query, limit=limit, timeout_s=timeout)
+    return columns, found, opened.has_shown_damage
 
 
 def _print(screen: Screen, columns: list[str], rows: list[tuple[Any, ...]]) -> None:

@@ -1,6 +1,7 @@
 """The beginning of a live turn: its place, its first messages, its lease."""
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from agents_ledger.errors import HeadMoved
 from agents_ledger.ledger import append, given, lease, sessions
@@ -39,5 +40,5 @@ def begin(tx: Tx, env: Env, writer: str, turn_id: str, wanted: Wanted) -> tuple[
     tx.run_all("insert_turn", [turn])
     append.insert_parts(tx, builder)
     held = LeaseRow(turn_id, session.label, writer, env.new_id(None), now + lease.TTL_MS)
-    tx.run_all("insert_lease", [held])
+    tx.run("insert_lease", **asdict(held), now=now)
     return held, Begun(turn, place, builder.is_plain)

@@ -81,18 +81,20 @@ def words_of(problem: object) -> str:
 
 def recover(tx: Tx, env: Env) -> list[str]:
     """Closes the live turns of dead writers as failed; gives their ids. Never completes one in silence."""
-    dead = [held for held in _leases(tx) if lease.is_dead(held, env.now())]
-    for held in dead:
-        why = f"interrupted: its writer (process {held.writer.split('|')[1]}) is gone"
-        finish(tx, env, held, "failed", why, Usage(), reason="recover")
-    return [held.turn_id for held in dead]
+    held = _leases(tx)
+    gone = lease.dead(tx, env, held)
+    for row in gone:
+        why = f"interrupted: its writer (process {row.writer.split('|')[1]}) is gone"
+        finish(tx, env, row, "failed", why, Usage(), reason="recover")
+    lease.watch(tx, env, [row for row in held if row not in gone])
+    return [row.turn_id for row in gone]
 
 
 def live_turns(tx: Tx, env: Env, label: str | None = None) -> list[Live]:
     """The turns that have not ended, of a session or of all; a dead writer's are still among them."""
-    now = env.now()
     held = [row for row in _leases(tx) if label is None or row.session_label == label]
-    return [Live(row.turn_id, row.session_label, lease.is_dead(row, now)) for row in held]
+    gone = lease.dead(tx, env, held)
+    return [Live(row.turn_id, row.session_label, row in gone) for row in held]
 
 
 def _leases(tx: Tx) -> list[LeaseRow]:

@@ -1,8 +1,17 @@
-"""Leases: who is writing a live turn, and whether that writer is still there."""
+"""Leases: who is writing a live turn, and whether that writer is still there.
+
+On the writer's own machine the process table decides, at once. For a writer elsewhere no two wall clocks are compared,
+because a clock that is a minute ahead would end healthy turns:
+
+- A server (PostgreSQL) dates leases by its own clock and is asked for the time.
+- A file has no clock. Each renewal changes `expires_at`, so the lease works as a counter: a machine that has seen the
+  same value for a whole lease time, by its own monotonic clock, knows that the writer is gone. What each machine saw,
+  and when, is kept in the ledger: two short commands, a minute apart, find out as well as one that stays open.
+"""
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -10,10 +19,16 @@ from typing import TYPE_CHECKING
 from agents_ledger.errors import LedgerError
 
 if TYPE_CHECKING:
+    from agents_ledger.ledger.env import Env
     from agents_ledger.ledger.live import LiveTurn
     from agents_ledger.model.rows import LeaseRow
+    from agents_ledger.store import Tx
 
 TTL_MS = 60_000
+# After so long a lease counts as expired by anybody's wall clock: a file that only machines open that never come back
+# (containers of a cloud) would otherwise never be free of it.
+_FORGOTTEN_MS = 30 * 86_400_000
+_SIGHTINGS = "lease_sightings"
 _BEATS = 3  # renewals within a lease's life
 _LEAST_S = 0.05  # between two looks
 
@@ -34,17 +49,63 @@ def retire(name: str) -> None:
     _open_writers.discard(name)
 
 
-def is_dead(lease: "LeaseRow", now: int) -> bool:
-    """Whether nobody can be writing any more.
+def dead(tx: "Tx", env: "Env", held: "list[LeaseRow]") -> "list[LeaseRow]":
+    """The leases whose writers cannot be writing any more, as far as this machine can tell by now."""
+    here, elsewhere = _by_machine(held)
+    gone = {row.turn_id for row in here if has_ended(row.writer)}
+    if elsewhere:
+        time = server_time(tx)
+        gone |= {row.turn_id for row in elsewhere if _is_silent(tx, env, row, time)}
+    return [row for row in held if row.turn_id in gone]
 
-    On the writer's own machine the process table decides, at once; from elsewhere only the time does.
-    """
-    machine, pid, since, _ = lease.writer.split("|")
-    if machine == _machine():
-        if int(pid) == os.getpid():
-            return lease.writer not in _open_writers
-        return started(int(pid)) not in (since, "running")
-    return lease.expires_at < now
+
+def watch(tx: "Tx", env: "Env", held: "list[LeaseRow]") -> None:
+    """Keeps what the leases of writers elsewhere look like now, for whoever opens the ledger later on this machine."""
+    _, elsewhere = _by_machine(held)
+    if elsewhere and server_time(tx) is None:
+        sight(tx, env, _SIGHTINGS, ((row.turn_id, _sign(row)) for row in elsewhere))
+
+
+def is_here(writer: str) -> bool:
+    """Whether a writer is, or was, a process of this machine."""
+    return writer.split("|", maxsplit=1)[0] == _machine()
+
+
+def has_ended(writer: str) -> bool:
+    """Whether a writer of this machine has ended."""
+    _, pid, since, _ = writer.split("|")
+    if int(pid) == os.getpid():
+        return writer not in _open_writers
+    return started(int(pid)) not in (since, "running")
+
+
+def server_time(tx: "Tx") -> int | None:
+    """The time by the clock that all who use this database share, in Unix milliseconds; None for a file."""
+    time = tx.value("server_time")
+    return None if time is None else int(time)
+
+
+def sight(tx: "Tx", env: "Env", fact: str, signs: Iterable[tuple[str, str]]) -> None:
+    """Keeps the signs of life that this machine sees now, by their keys; a sign that has not changed keeps its time."""
+    before, here, now = _sightings(tx, fact), _boot(), env.elapsed()
+    after: dict[str, dict[str, list[object]]] = {}
+    for key, sign in signs:
+        known = {machine: seen for machine, seen in before.get(key, {}).items() if seen[0] == sign}
+        since = known.get(here, [sign, now])[1]
+        known[here] = [sign, since if isinstance(since, int) and since <= now else now]
+        after[key] = known
+    if after != before:
+        import json  # noqa: PLC0415 - as below
+
+        tx.run("put_fact", name=fact, value=json.dumps(after))
+
+
+def unchanged_ms(tx: "Tx", env: "Env", fact: str, key: str, sign: str) -> int:
+    """For how long this machine has seen the same sign of life; 0 where it has not looked before."""
+    seen = _sightings(tx, fact).get(key, {}).get(_boot())
+    if seen is None or seen[0] != sign or not isinstance(seen[1], int):
+        return 0
+    return max(0, env.elapsed() - seen[1])
 
 
 class Heartbeat:
@@ -114,16 +175,56 @@ class Heartbeat:
             return True
 
 
+def _by_machine(held: "list[LeaseRow]") -> "tuple[list[LeaseRow], list[LeaseRow]]":
+    """Those of writers on this machine, and those of writers elsewhere."""
+    here = f"{_machine()}|"
+    found: tuple[list[LeaseRow], list[LeaseRow]] = ([], [])
+    for row in held:
+        found[not row.writer.startswith(here)].append(row)
+    return found
+
+
+def _is_silent(tx: "Tx", env: "Env", held: "LeaseRow", time: int | None) -> bool:
+    """Whether a writer elsewhere has not renewed its lease for a whole lease time."""
+    if time is not None:
+        return held.expires_at < time
+    if held.expires_at + _FORGOTTEN_MS < env.now():
+        return True
+    return unchanged_ms(tx, env, _SIGHTINGS, held.turn_id, _sign(held)) > TTL_MS
+
+
+def _sign(held: "LeaseRow") -> str:
+    return f"{held.token} {held.expires_at}"
+
+
+def _sightings(tx: "Tx", fact: str) -> dict[str, dict[str, list[object]]]:
+    """What was seen: by key and machine, the sign and when, in milliseconds since that machine was started."""
+    text = tx.value("fact", name=fact)
+    if text is None:
+        return {}
+    import json  # noqa: PLC0415 - only where a ledger is shared by several machines
+
+    found: dict[str, dict[str, list[object]]] = json.loads(text)
+    return found
+
+
 def _machine() -> str:
     """The machine and the space of process numbers: equal exactly where a pid means the same process."""
     try:
-        boot = _read("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
         space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - as below
+    except OSError:
+        return _boot()
+    return f"{_boot()}/{space}"
+
+
+def _boot() -> str:
+    """This machine since it was started: containers share it, and its monotonic clock."""
+    try:
+        return _read("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
     except OSError:
         from socket import gethostname  # noqa: PLC0415 - where there is no /proc
 
         return gethostname()
-    return f"{boot}/{space}"
 
 
 def started(pid: int) -> str:

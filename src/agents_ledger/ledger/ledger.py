@@ -520,8 +520,9 @@ class Ledger:
 
     def _renew(self) -> None:
         if self._live:
-            expires = self.env.now() + lease.TTL_MS
-            self.database.write(lambda tx: tx.run("renew_leases", writer=self.writer, expires_at=expires))
+            now = self.env.now()
+            renewed = {"writer": self.writer, "now": now, "expires_at": now + lease.TTL_MS}
+            self.database.write(lambda tx: tx.run("renew_leases", **renewed))
 
 
 def _feed(tx: Tx) -> None:

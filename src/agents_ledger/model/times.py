@@ -21,6 +21,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def elapsed_ms() -> int:
+    """Milliseconds since this machine was started (on Linux and macOS): nobody can set this clock."""
+    return time.monotonic_ns() // 1_000_000
+
+
 def iso(at_ms: int | None) -> str | None:
     """`2026-11-15T20:53:02.120Z`; None for an unknown time."""
     if at_ms is None:

@@ -1,7 +1,9 @@
 """Somebody's own SQL on a server: one statement, that reads, within a time.
 
-It is sent as the body of a cursor, in a transaction that reads: the server takes nothing there but a query. Sent by
-itself it could be a block that ends the transaction and begins another one, or a copy into a file.
+If the user of the connection may do more than read and write tables, it is run as a role that only reads the ledger
+(see `postgres_reader`). Otherwise it is sent as the body of a cursor, in a transaction that reads: the server takes
+nothing there but a query. Sent by itself it could be a block that ends the transaction and begins another one, or a
+copy into a file.
 """
 
 import re
@@ -13,6 +15,8 @@ from psycopg import errors as pg
 
 from agents_ledger.errors import BadInput, ReadOnlyStore
 from agents_ledger.store.database import Row
+from agents_ledger.store.postgres_reader import ask as _ask_confined
+from agents_ledger.store.postgres_reader import is_privileged
 
 _QUERY = re.compile(r"(?is)(?>\s|\(|--[^\n]*|/\*.*?\*/)*+(?:SELECT|WITH|VALUES|TABLE)\b")
 _ABOUT = re.compile(r"\s*(?:EXPLAIN|SHOW)\b", re.IGNORECASE)  # (no comment before it: it is certain what it is)
@@ -37,16 +41,27 @@ def read_only(
     if _ABOUT.match(sql) is None and _QUERY.match(sql) is None:
         raise ReadOnlyStore("only reading is allowed here: begin with SELECT or WITH")
     connection.execute(_sql(f"SET statement_timeout = {int((timeout_s or 0) * 1000)}"))
-    cursor = connection.cursor()
+    ask = _ask_confined if is_privileged(connection) else _ask
     try:
-        return _asked(cursor, sql, limit)
+        return ask(connection, sql, limit, {})
     except UnicodeDecodeError:
         if on_damaged_text is None:
             raise
         on_damaged_text()
-        cursor.execute("ROLLBACK")
-        cursor.adapters.register_loader("text", AnyText)
+        return ask(connection, sql, limit, {"text": AnyText})
+
+
+def _ask(
+    connection: "psycopg.Connection[Row]", sql: str, limit: int | None, loaders: dict[str, type[psycopg.adapt.Loader]]
+) -> tuple[list[str], list[Row]]:
+    cursor = connection.cursor()
+    for name, loader in loaders.items():
+        cursor.adapters.register_loader(name, loader)
+    try:
         return _asked(cursor, sql, limit)
+    finally:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
 
 
 def _asked(cursor: "psycopg.Cursor[Row]", sql: str, limit: int | None) -> tuple[list[str], list[Row]]:

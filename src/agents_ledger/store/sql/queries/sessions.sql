@@ -114,10 +114,6 @@ WHERE t.root_id = :root_id ORDER BY s.label;
 -- name: subagents_of
 SELECT * FROM sessions WHERE parent_session_label = :label ORDER BY created_at, label;
 
--- name: insert_lease
-INSERT INTO leases (turn_id, session_label, writer, token, expires_at)
-VALUES (:turn_id, :session_label, :writer, :token, :expires_at);
-
 -- name: held_turn
 -- Where a turn goes on whose lease is still the writer's own: the numbers of its next message and its next call.
 SELECT (SELECT coalesce(max(sequence), -1) + 1 FROM messages WHERE turn_id = l.turn_id) AS next_message,
@@ -127,9 +123,6 @@ FROM leases l WHERE l.turn_id = :turn_id AND l.token = :token;
 -- name: held_lease
 -- Whether the lease is still the writer's own.
 SELECT 1 FROM leases WHERE turn_id = :turn_id AND token = :token;
-
--- name: renew_leases
-UPDATE leases SET expires_at = :expires_at WHERE writer = :writer;
 
 -- name: drop_lease
 DELETE FROM leases WHERE turn_id = :turn_id;
