@@ -39,6 +39,7 @@ class Found(Struct, frozen=True):
     problem: str = ""  # why it can't be looked at, or (of a folder) looked into
     changed_ns: int = 0  # when it was changed last, its name and mode included
     original: str = ""  # of a copy out of the evidence: the path that it was captured from
+    file_id: tuple[int, int] = (0, 0)  # device and inode
 
     @property
     def name(self) -> str:
@@ -201,7 +202,19 @@ def _found(path: str, form: Format | None) -> Iterator[Found]:
 
 def _as_found(path: str, facts: os.stat_result, form: Format | None) -> Found:
     is_regular = stat.S_ISREG(facts.st_mode)
-    return Found(path, facts.st_size, facts.st_mtime_ns, form, is_regular, changed_ns=facts.st_ctime_ns)
+    file_id = (facts.st_dev, facts.st_ino)
+    return Found(
+        path, facts.st_size, facts.st_mtime_ns, form, is_regular, changed_ns=facts.st_ctime_ns, file_id=file_id
+    )
+
+
+def file_id(path: str) -> tuple[int, int]:
+    """The device and inode of a file; (0, 0) if it is not there."""
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - as above
+    except (OSError, ValueError):
+        return 0, 0
+    return facts.st_dev, facts.st_ino
 
 
 def is_same_file(path: str, other: str) -> bool:

@@ -18,8 +18,8 @@ from agents_ledger.capture.discover import (
     HEAD_BYTES,
     Found,
     began,
+    file_id,
     is_broken,
-    is_same_file,
     outlined,
     recognise,
     stamp,
@@ -84,6 +84,7 @@ class Taking:
         self._left: list[tuple[Found, Capture | None]] = []  # files of this round that no format knows
         url = ledger.database.url
         self._own = sqlite_path(url) if is_file(url) else ""  # the ledger's own file
+        self._own_ids: set[tuple[int, int]] = set()  # it and the files beside it, by device and inode
         self.fresh: set[int] = set()  # captures of this round that are new: they were read in the best order
         self._bundles: dict[str, None] = {}  # folders in which something changed
         self._stamps: dict[str, list[tuple[object, ...]]] = {}  # of groups of rows, as they were when they were taken
@@ -108,6 +109,7 @@ class Taking:
         self.fresh.clear()
         self._left.clear()
         self.taker.is_full = is_full
+        self._own_ids = {file_id(f"{self._own}{end}") for end in ("", *BESIDE) if self._own} - {(0, 0)}
         remove_leftovers(self.scratch)
         for path in solved:
             self._dismiss(path)
@@ -138,7 +140,7 @@ class Taking:
     # what it is
 
     def _recognised(self, found: Found, chosen: list[Format], known: Capture | None, summary: Summary) -> Work | None:
-        if self._own and any(is_same_file(found.path, f"{self._own}{end}") for end in ("", *BESIDE)):
+        if found.file_id in self._own_ids:
             return None  # the ledger itself: see `walk`
         if found.name in self._refused:
             self._dismiss(found.name)  # until it is refused again
