@@ -13,14 +13,16 @@ _LINES = 24  # of the head that are looked at
 _SURE, _LIKELY, _PERHAPS = 90, 70, 40
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _OWN = (SILENT | STATES | OTHERS) - {"session", "compaction", "result", "started", "summary"}
-_META = re.compile(rb'^\s*\{[^{}]*"agentType"\s*:[^{}]*\}\s*$')
+_META = re.compile(rb"\s*\{[^{}]*\}\s*")
+_AGENT_TYPE = re.compile(rb'"agentType"\s*:')
 _CUT = (b'"parentUuid"', b'"isSidechain"')
 
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is by its first bytes; the path only makes it surer."""
     name = path.replace("\\", "/").rpartition("/")[2]
-    if _META.match(head) and (name.endswith(".meta.json") or b'"toolUseId"' in head):
+    is_meta = _META.fullmatch(head) is not None and _AGENT_TYPE.search(head) is not None
+    if is_meta and (name.endswith(".meta.json") or b'"toolUseId"' in head):
         # Qwen Code's notes name the subagent's status and parent; they are not for us.
         return None if b'"parentSessionId"' in head else Kind("meta", "document", _SURE)
     score = _score(head)

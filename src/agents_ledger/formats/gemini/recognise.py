@@ -4,7 +4,7 @@ import re
 
 from agents_ledger.model.formats import Kind
 
-_NAME = re.compile(r"/chats/(?:[^/]+/)*[^/]+\.jsonl?$")
+_ENDINGS = (".json", ".jsonl")
 _HEADER = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"]{1,200}"\s*,\s*"projectHash"\s*:\s*"[^"]{0,200}"\s*[,}]')
 _LOGS = re.compile(rb'\s*\[\s*\{\s*"sessionId"\s*:\s*"[^"]{1,200}"\s*,\s*"messageId"\s*:\s*\d+\s*,')
 _SAVED = re.compile(rb'\s*(?:\{\s*"history"\s*:\s*)?\[\s*\{\s*"role"\s*:\s*"user"\s*,\s*"parts"\s*:\s*\[')
@@ -18,7 +18,7 @@ def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first bytes; the name only makes us surer."""
     path = path.replace("\\", "/")
     if _HEADER.match(head):
-        score = _SURE + (_KNOWN if _NAME.search(path) else 0)
+        score = _SURE + (_KNOWN if "/chats/" in path and path.endswith(_ENDINGS) else 0)
         is_log = not path.endswith(".json") and head.lstrip().partition(b"\n")[0].rstrip().endswith(b"}")
         if not is_log:
             return Kind("record", "document", score, _EARLY)

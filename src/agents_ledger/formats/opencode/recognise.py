@@ -1,6 +1,7 @@
 """What OpenCode's files look like, wherever they are."""
 
 import re
+from collections import deque
 
 from agents_ledger.model.formats import Kind
 
@@ -12,9 +13,8 @@ _PART = re.compile(
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
 _SESSION = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(ses_[A-Za-z0-9]{1,80})"')
 # `storage/message/SESSION/MESSAGE.json`; in 2025 also `project/NAME/storage/session/message/SESSION/MESSAGE.json`
-_TREE = re.compile(
-    r"^(.*/storage)/(?:session/)?(info|session|message|part)/(?:.*/)?(?:ses|msg|prt)_[A-Za-z0-9]+\.json$"
-)
+_TREE = re.compile(r"/storage(?=/(?:session/)?(info|session|message|part)/)")
+_FILE = re.compile(r"(?:ses|msg|prt)_[A-Za-z0-9]+\.json")
 _NAMED = re.compile(r"/(ses_[A-Za-z0-9]{1,80})(?:/|\.json$)")
 _SURE, _LIKELY = 90, 80
 _EARLY, _LATE = 40, 90  # a database goes on with what files began; exports repeat it
@@ -30,9 +30,9 @@ def recognise(path: str, head: bytes) -> Kind | None:
         )
     if not head.lstrip().startswith(b"{"):
         return None
-    found, named, session = _TREE.match(path), _NAMED.search(path), _SESSION.search(head)
+    found, named, session = _tree(path), _NAMED.search(path), _SESSION.search(head)
     if found is not None and (named or session):
-        return Kind(found[2], "bundle", _SURE, _EARLY, group=named[1] if named else _text(session))
+        return Kind(found[1], "bundle", _SURE, _EARLY, group=named[1] if named else _text(session))
     if _EXPORT.match(head) and session is not None:
         return Kind("export", "document", _SURE, _LATE)
     return None
@@ -44,5 +44,12 @@ def _text(found: re.Match[bytes] | None) -> str:
 
 def bundle(path: str) -> str | None:
     """The folder in which the files of a session lie, among those of others."""
-    found = _TREE.match(path.replace("\\", "/"))
-    return None if found is None else path[: len(found[1])]
+    found = _tree(path.replace("\\", "/"))
+    return None if found is None else path[: found.end()]
+
+
+def _tree(path: str) -> re.Match[str] | None:
+    """The last folder `storage` on the way to a file that belongs to a session."""
+    if _FILE.fullmatch(path.rpartition("/")[2]) is None:
+        return None
+    return deque(_TREE.finditer(path), maxlen=1).pop() if _TREE.search(path) else None
