@@ -12,7 +12,7 @@ from agents_ledger.capture.draft import WHOLE, Draft, Spot, id_of, noted
 from agents_ledger.capture.lanes import ROOT, Lane, LaneState, Ledgerish
 from agents_ledger.capture.native_chain import KnownEntry, NativeChain
 from agents_ledger.capture.parts import is_loose_result
-from agents_ledger.capture.pending_steps import LARGEST, WINDOW, Item, PendingStep, PendingSteps, StepKey, in_order
+from agents_ledger.capture.pending_steps import LARGEST, WINDOW, Item, PendingSteps, Queue, StepKey
 from agents_ledger.capture.reopening import reopened
 from agents_ledger.capture.writer import SHORT_ID
 from agents_ledger.model import ids
@@ -75,7 +75,7 @@ class Assembler:
             self._read(lane, [item], self._number)
             if self.pending.count and event.native_id is not None:
                 children = self.pending.children_of(self._name(event.session, event.native_id))
-                self._read_queue(children, _ALL, self._number)
+                self._read_queue(Queue(children), _ALL, self._number)
         elif isinstance(event, Problem):
             self._ledger.problem(event, place)
         elif isinstance(event, Facts):
@@ -155,16 +155,15 @@ class Assembler:
         if self.pending.is_full:
             self._give_up(self._number - self.pending.window // 2, self.late)
 
-    def _read_queue(self, queue: list[PendingStep], through: int, number: int = 0) -> None:
+    def _read_queue(self, queue: Queue, through: int, number: int = 0) -> None:
         """Read steps whose parents are known, and what waited for them, in the order of the source."""
-        while queue and queue[0].number <= through:
-            pending = queue.pop(0)
+        while (pending := queue.pop(through)) is not None:
             number = max(number, pending.number)
             pending.before = ROOT
             self.pending.done(pending)
             pending.end = self._read(self._lane(pending.session), pending.items, number)
             for name in pending.names:
-                in_order(queue, self.pending.children_of(name))
+                queue.add(self.pending.children_of(name))
 
     def _give_up(self, through: int, late: frozenset[str] = frozenset()) -> None:
         """Read the steps up to a number, those without their parents as well, but for those whose parent is late."""
@@ -180,7 +179,7 @@ class Assembler:
                 self._where[parent] = ROOT
             elif self._look(lane, parent[1]) is None:
                 self._assume(lane, orphan.items[0][0], orphan.before_spot or lane.at)
-            in_order(queue, siblings)
+            queue.add(siblings)
         self._read_queue(queue, through)
         self.pending.put_ready(queue)
 

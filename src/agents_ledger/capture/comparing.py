@@ -1,5 +1,7 @@
 """Turns beside each other: which of two that were read from different sources tells more."""
 
+from collections import Counter
+
 from agents_ledger.ledger.records import said_digest
 from agents_ledger.model.rows import CallRow, MessageRow, Record
 
@@ -30,20 +32,15 @@ def is_beginning(record: Record, whole: Record) -> bool:
 
 def _has_calls_of(record: Record, whole: Record) -> bool:
     """Whether another turn has each call of a turn, in whatever order."""
-    left = list(whole.calls)
-    for call in record.calls:
-        found = next((other for other in left if _is_same_call(call, other)), None)
-        if found is None:
-            return False
-        left.remove(found)
-    return True
+    exact = Counter((*_asked(call), call.result_json) for call in record.calls if call.status != "abandoned")
+    asked = Counter(_asked(call) for call in record.calls)  # the result of an abandoned call may not be there yet
+    there = Counter((*_asked(call), call.result_json) for call in whole.calls)
+    return exact <= there and asked <= Counter(_asked(call) for call in whole.calls)
 
 
 def _words(row: MessageRow) -> tuple[str, ...]:
     return row.role, row.content or "", row.thinking or ""
 
 
-def _is_same_call(row: CallRow, other: CallRow) -> bool:
-    """Whether two rows are about one call; of the first, the result may not be there yet."""
-    is_same = (row.tool_name, row.params_json) == (other.tool_name, other.params_json)
-    return is_same and (row.result_json == other.result_json or row.status == "abandoned")
+def _asked(row: CallRow) -> tuple[str, str]:
+    return row.tool_name, row.params_json

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from agents_ledger.capture.parts import Part, both, is_context, is_loose_result, join, part_of
+from agents_ledger.capture.parts import Part, is_context, is_loose_result, join, note_place, part_of
 from agents_ledger.model import ids
 from agents_ledger.model.entries import (
     OPEN_CALLS,
@@ -40,16 +40,16 @@ class ToolCall(Struct):
     completed_at: int | None = None
     native_id: str | None = None
     spawned: str | None = None
-    evidence: str | None = None
+    evidence: list[str] = []  # places
 
 
 class Draft:
     """One turn of one session, growing."""
 
     __slots__ = (
-        "_answers",
         "_calls_by_id",
         "_joined",
+        "_last_firm",
         "_spent_by_key",
         "calls",
         "compaction",
@@ -94,7 +94,7 @@ class Draft:
         self._joined: dict[str, int] = {}
         self._calls_by_id: dict[str, int] = {}
         self._spent_by_key: dict[str, int] = {}
-        self._answers = 0
+        self._last_firm: int | None = None  # the last message that is no loose result; None: it has to be looked for
 
     # what goes in
 
@@ -108,6 +108,7 @@ class Draft:
                 self._joined[step.joins] = index
         else:
             join(self.messages[index], step, place)
+        self._note_firm(index)
         for asked in step.calls:
             self._ask(asked, index, at, place)
         self.messages[index].calls += len(step.calls)
@@ -130,7 +131,7 @@ class Draft:
         call.result, call.error, call.status = step.result, step.error, step.status
         call.completed_at = at
         call.spawned = step.spawned or call.spawned
-        call.evidence = both(call.evidence, place)
+        note_place(call.evidence, place)
         self.ended_at = max(self.ended_at, at)
         return True
 
@@ -195,7 +196,7 @@ class Draft:
                 completed_at=asked.completed_at,
                 native_id=asked.native_id,
                 spawned=asked.spawned,
-                evidence=place,
+                evidence=[place],
             )
         )
 
@@ -203,7 +204,23 @@ class Draft:
 
     def ends_at(self, position: int) -> bool:
         """Whether no message stands behind a position, but for results whose calls were not read."""
-        return all(is_loose_result(part.role, part.metadata) for part in self.messages[position:])
+        if self._last_firm is None:
+            self._last_firm = self._find_firm(len(self.messages))
+        return self._last_firm < position
+
+    def _note_firm(self, index: int) -> None:
+        """Keep up with a message that was said or has changed, so that no question looks through the whole turn."""
+        if self._last_firm is not None:
+            part = self.messages[index]
+            if not is_loose_result(part.role, part.metadata):
+                self._last_firm = max(self._last_firm, index)
+            elif self._last_firm == index:
+                self._last_firm = self._find_firm(index)
+
+    def _find_firm(self, before: int) -> int:
+        """The last message before an index that is no loose result; -1 if there is none."""
+        parts = ((at, self.messages[at]) for at in range(before - 1, -1, -1))
+        return next((at for at, part in parts if not is_loose_result(part.role, part.metadata)), -1)
 
     def behind_context(self, position: int) -> int:
         """The position behind the context messages that stand at a position."""
@@ -215,7 +232,7 @@ class Draft:
     def has_answered(self) -> bool:
         """Whether the last thing in the turn is an answer without a tool call: it looks as if it had ended."""
         last = self.messages[-1] if self.messages else None
-        return last is not None and last.role == "assistant" and not last.calls and last.content is not None
+        return last is not None and last.role == "assistant" and not last.calls and not last.content.is_none
 
     def turn(self, label_of: "LabelOf") -> Turn:
         """The turn, as far as it has been read."""
@@ -255,19 +272,19 @@ class Draft:
     def _message(self, index: int, part: Part) -> Message:
         return Message(
             role=part.role,
-            content=part.content,
+            content=part.content.whole(),
             source=part.source,
-            thinking=part.thinking,
+            thinking=part.thinking.whole(),
             context=part.context,
             metadata=part.metadata,
-            blocks=None if part.blocks is None else part.blocks,
-            files=part.files,
-            lints=part.lints,
-            codeblocks=part.codeblocks,
+            blocks=None if part.blocks is None else list(part.blocks),
+            files=tuple(part.files),
+            lints=tuple(part.lints),
+            codeblocks=tuple(part.codeblocks),
             created_at=part.at,
             id=message_id(self.id, index, part.at),
             native_id=part.native_id,
-            evidence=part.evidence,
+            evidence=" ".join(part.evidence) or None,
         )
 
     def _call(self, index: int, call: ToolCall, label_of: "LabelOf") -> Call:
@@ -284,7 +301,7 @@ class Draft:
             id=ids.derived(call.started_at, self.id, "call", index),
             native_id=call.native_id,
             spawned=None if call.spawned is None else label_of(call.spawned),
-            evidence=call.evidence,
+            evidence=" ".join(call.evidence) or None,
         )
 
 

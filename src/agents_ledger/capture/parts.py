@@ -9,22 +9,47 @@ from agents_ledger.model.entries import CodeBlock, File, Lint
 from agents_ledger.model.steps import Said
 
 
+class Pieces:
+    """A text that grows piece by piece. It is put together once: to do so at each piece takes quadratic time."""
+
+    __slots__ = ("_pieces", "length")
+
+    def __init__(self, first: str | None) -> None:
+        self._pieces = [] if first is None else [first]
+        self.length = 0 if first is None else len(first)  # of the whole text
+
+    def add(self, piece: str | None) -> None:
+        """Append a piece on a new line."""
+        if piece is not None:
+            self.length += len(piece) + bool(self._pieces)
+            self._pieces.append(piece)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether there is no piece, not even an empty one."""
+        return not self._pieces
+
+    def whole(self) -> str | None:
+        """The whole text; None if there is no piece."""
+        return "\n".join(self._pieces) if self._pieces else None
+
+
 class Part(Struct):
     """One message, as far as it has been read."""
 
     role: str
-    content: str | None = None
-    thinking: str | None = None
+    content: Pieces
+    thinking: Pieces
     source: str | None = None
     context: Any = None
     metadata: Any = None
     blocks: list[dict[str, Any]] | None = None
-    files: tuple[File, ...] = ()
-    lints: tuple[Lint, ...] = ()
-    codeblocks: tuple[CodeBlock, ...] = ()
+    files: list[File] = []
+    lints: list[Lint] = []
+    codeblocks: list[CodeBlock] = []
     at: int = 0
     native_id: str | None = None
-    evidence: str | None = None
+    evidence: list[str] = []  # places
     calls: int = 0  # how many it has made
 
 
@@ -45,64 +70,62 @@ def part_of(step: Said, at: int, place: str) -> Part:
     """A message that begins."""
     return Part(
         role=step.role,
-        content=step.content,
-        thinking=step.thinking,
+        content=Pieces(step.content),
+        thinking=Pieces(step.thinking),
         source=step.source,
         context=step.context,
         metadata=step.metadata,
         blocks=None if step.blocks is None else list(step.blocks),
-        files=step.files,
-        lints=step.lints,
-        codeblocks=step.codeblocks,
+        files=list(step.files),
+        lints=list(step.lints),
+        codeblocks=list(step.codeblocks),
         at=at,
         native_id=step.native_id,
-        evidence=place,
+        evidence=[place],
     )
 
 
 def join(part: Part, step: Said, place: str) -> None:
     """Another part of a message. Where the order is not thinking, text, calls, it is written down."""
     is_usual = part.blocks is None and step.blocks is None
-    is_usual = is_usual and not (step.content is not None and (part.content is not None or part.calls))
-    is_usual = is_usual and not (step.thinking is not None and (part.thinking or part.content or part.calls))
+    is_usual = is_usual and not (step.content is not None and (not part.content.is_none or part.calls))
+    has_more = part.thinking.length or part.content.length or part.calls
+    is_usual = is_usual and not (step.thinking is not None and has_more)
     if not is_usual:
-        before = _blocks_of(part) if part.blocks is None else part.blocks
-        part.blocks = before + _moved_blocks(step, part)
-    part.content = _joined_text(part.content, step.content)
-    part.thinking = _joined_text(part.thinking, step.thinking)
-    part.files = part.files if not step.files else part.files + step.files
+        if part.blocks is None:
+            part.blocks = _usual_blocks(part.thinking, part.content, part.calls)
+        part.blocks += _moved_blocks(step, part)
+    part.content.add(step.content)
+    part.thinking.add(step.thinking)
+    part.files += step.files
     part.lints += step.lints
     part.codeblocks += step.codeblocks
     part.metadata = step.metadata if part.metadata is None else part.metadata
-    part.evidence = both(part.evidence, place)
+    note_place(part.evidence, place)
 
 
-def _joined_text(one: str | None, other: str | None) -> str | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return f"{one}\n{other}"
-
-
-def _blocks_of(part: Part) -> list[dict[str, Any]]:
+def _usual_blocks(thinking: Pieces, content: Pieces, calls: int) -> list[dict[str, Any]]:
     """The usual order, written down."""
     found: list[dict[str, Any]] = []
-    if part.thinking is not None:
-        found.append({"type": "thinking", "from": 0, "to": len(part.thinking)})
-    if part.content is not None:
-        found.append({"type": "text", "from": 0, "to": len(part.content)})
-    found += [{"type": "call", "at": index} for index in range(part.calls)]
+    if not thinking.is_none:
+        found.append({"type": "thinking", "from": 0, "to": thinking.length})
+    if not content.is_none:
+        found.append({"type": "text", "from": 0, "to": content.length})
+    found += [{"type": "call", "at": index} for index in range(calls)]
     return found
 
 
 def _moved_blocks(step: Said, part: Part) -> list[dict[str, Any]]:
     """A later part's blocks, where they are in the whole message."""
-    own = Part(role="", content=step.content, thinking=step.thinking, calls=len(step.calls))
     starts = {
-        "text": 0 if part.content is None else len(part.content) + 1,
-        "thinking": 0 if part.thinking is None else len(part.thinking) + 1,
+        "text": 0 if part.content.is_none else part.content.length + 1,
+        "thinking": 0 if part.thinking.is_none else part.thinking.length + 1,
     }
     found = []
-    for block in step.blocks if step.blocks is not None else _blocks_of(own):
+    blocks = step.blocks
+    if blocks is None:
+        blocks = tuple(_usual_blocks(Pieces(step.thinking), Pieces(step.content), len(step.calls)))
+    for block in blocks:
         kind = block.get("type")
         if kind in starts and "from" in block and "to" in block:
             start = starts[kind]
@@ -114,6 +137,7 @@ def _moved_blocks(step: Said, part: Part) -> list[dict[str, Any]]:
     return found
 
 
-def both(one: str | None, other: str) -> str:
-    """Two places in the evidence."""
-    return other if one is None or one == other else f"{one} {other}"
+def note_place(places: list[str], place: str) -> None:
+    """Add a place in the evidence, unless it is the only one already."""
+    if places != [place]:
+        places.append(place)

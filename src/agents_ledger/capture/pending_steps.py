@@ -7,8 +7,8 @@ first ones are taken for missing. Should one turn up later all the same, the sou
 which parents are `late`.
 """
 
-from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
 from itertools import chain
 
 from msgspec import Struct
@@ -48,7 +48,7 @@ class PendingSteps:
         self.size_bytes = 0
         self.window = self._limit = window
         self._by_parent: dict[StepKey, list[PendingStep]] = {}
-        self._ready: list[PendingStep] = []  # their parents were read or given up, their turn has not come yet
+        self._ready = Queue()  # their parents were read or given up, their turn has not come yet
         self._waiting: dict[StepKey, PendingStep] = {}  # by the names of the steps
         self._last: dict[str, PendingStep] = {}  # of the sessions whose last step waits
 
@@ -104,12 +104,12 @@ class PendingSteps:
         """Take the steps that wait for a parent. They still count as waiting until they are read."""
         return self._by_parent.pop(name, [])
 
-    def take_ready(self) -> list[PendingStep]:
-        """Take the steps whose turn had not come yet, in the order of the source."""
-        ready, self._ready = self._ready, []
+    def take_ready(self) -> "Queue":
+        """Take the steps whose turn had not come yet."""
+        ready, self._ready = self._ready, Queue()
         return ready
 
-    def put_ready(self, queue: list[PendingStep]) -> None:
+    def put_ready(self, queue: "Queue") -> None:
         """Keep steps whose parents are known until it is their turn."""
         self._ready = queue
         self._limit = max(self.window, 2 * self.count)
@@ -145,15 +145,30 @@ class PendingSteps:
         """Drop everything."""
         self.count = self.size_bytes = 0
         self._by_parent.clear()
-        self._ready.clear()
+        self._ready = Queue()
         self._waiting.clear()
         self._last.clear()
 
 
-def in_order(queue: list[PendingStep], found: list[PendingStep]) -> None:
-    """Put released steps into a queue, in the order of the source."""
-    for pending in found:
-        insort(queue, pending, key=_number)
+class Queue:
+    """Steps whose parents are known, taken in the order of the source."""
+
+    def __init__(self, steps: Iterable[PendingStep] = ()) -> None:
+        self._heap = [(pending.number, pending) for pending in steps]
+        heapify(self._heap)
+
+    def __iter__(self) -> Iterator[PendingStep]:
+        """The steps, in no order."""
+        return (pending for _, pending in self._heap)
+
+    def add(self, steps: Iterable[PendingStep]) -> None:
+        """Add steps. No two steps of a source have the same number."""
+        for pending in steps:
+            heappush(self._heap, (pending.number, pending))
+
+    def pop(self, through: int) -> PendingStep | None:
+        """Take the first step, unless it comes after a number."""
+        return heappop(self._heap)[1] if self._heap and self._heap[0][0] <= through else None
 
 
 def _first_of_circle(start: PendingStep, waiting: dict[StepKey, PendingStep]) -> PendingStep:

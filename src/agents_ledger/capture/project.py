@@ -33,6 +33,11 @@ _WHOLE_SOURCE = 1 << 40  # steps: a source that is read at once is searched for 
 _BASES = 100  # forks of forks of forks …
 ReadCapture = Callable[[Capture, int | None], Iterable[tuple[Event, str]]]
 
+# A branch that begins inside a turn copies the turn up to there. Beyond so many copies of it, branches begin at its
+# end: else a source of n lines could make a ledger of n² messages.
+_MOST_COPIED = 32
+_LEAST_COPIED = 5000  # messages, of a short turn
+
 
 class Kin(msgspec.Struct):
     """What a source says about whose its sessions are."""
@@ -67,6 +72,7 @@ class Projection:
         self._heads: dict[str, str | None] = {}  # where sessions pointed before
         self._aliases: dict[str, str] = {}
         self._settling = Settling(self, is_again=is_again)
+        self._copied: dict[str, dict[int, None]] = {}  # turn → where branches inside it begin
         self.beside: set[int] = set()  # the sources of those turns, where it ends with one
         self._cut_from: dict[str, str] = {}  # turns that end inside another one → that one
         self.chain: Counts | None = Counts(0, 0)  # of all its sessions; None: not known
@@ -141,6 +147,12 @@ class Projection:
         if spot.position <= 0:
             parent = record.turn.parent_turn_id or self.writer.parent(turn_id)
             return ROOT if parent is None else Spot(parent, WHOLE)
+        copied = self._copied.setdefault(turn_id, {})
+        if spot.position not in copied:
+            if sum(copied) + spot.position > max(_MOST_COPIED * len(record.messages), _LEAST_COPIED):
+                self.problem(Problem("too-many-branches", turn_id), record.turn.evidence or "")
+                return Spot(turn_id, WHOLE)
+            copied[spot.position] = None
         label = ""
         draft = reopened(record, label, {})
         draft.id = ids.derived(draft.started_at, turn_id, "until", spot.position)

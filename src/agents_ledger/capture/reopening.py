@@ -1,15 +1,18 @@
 """A turn that is in the ledger and not sealed, as a draft again: its source goes on."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from msgspec import Raw
 
 from agents_ledger.capture.draft import NO_ANSWER, UNFINISHED, WHOLE, Draft, Spot, ToolCall
-from agents_ledger.capture.parts import Part
+from agents_ledger.capture.parts import Part, Pieces
 from agents_ledger.model.entries import CodeBlock, Compaction, File, Lint, Settings, Usage
-from agents_ledger.model.rows import Record
+from agents_ledger.model.rows import CodeBlockRow, FileRow, LintRow, Record
 from agents_ledger.model.steps import Compacted
 from agents_ledger.model.texts import read_json
+
+_Beside = TypeVar("_Beside", FileRow, LintRow, CodeBlockRow)
 
 
 def reopened(record: Record, session: str, joined: dict[str, int], shown: int = 0) -> Draft:
@@ -44,35 +47,49 @@ def _reopen_messages(draft: Draft, record: Record) -> None:
         kept = originals.get((row_id, field))
         return (None if view is None else Raw(view.encode())) if kept is None else Raw(kept)
 
+    files, lints, blocks = _by_message(record.files), _by_message(record.lints), _by_message(record.codeblocks)
     for row in record.messages:
-        files = [File(f.file_path, f.kind, f.line_start, f.line_end) for f in record.files if f.message_id == row.id]  # type: ignore[arg-type]
-        lints = [
-            Lint(x.file_path, x.message, x.lint_source, x.start_line, x.start_col, x.end_line, x.end_col, x.severity)
-            for x in record.lints
-            if x.message_id == row.id
-        ]
-        blocks = [
-            CodeBlock(b.content, b.language, b.file_path, b.line_start, b.line_end)
-            for b in record.codeblocks
-            if b.message_id == row.id
-        ]
         draft.messages.append(
             Part(
                 role=row.role,
-                content=text(row.id, "content", row.content),
-                thinking=text(row.id, "thinking", row.thinking),
+                content=Pieces(text(row.id, "content", row.content)),
+                thinking=Pieces(text(row.id, "thinking", row.thinking)),
                 source=row.source,
                 context=value(row.id, "context_json", row.context_json),
                 metadata=value(row.id, "metadata_json", row.metadata_json),
                 blocks=None if row.blocks_json is None else read_json(row.blocks_json),
-                files=tuple(files),
-                lints=tuple(lints),
-                codeblocks=tuple(blocks),
+                files=[_file(each) for each in files.get(row.id, ())],
+                lints=[_lint(each) for each in lints.get(row.id, ())],
+                codeblocks=[_code_block(each) for each in blocks.get(row.id, ())],
                 at=row.created_at,
                 native_id=text(row.id, "native id", row.native_id),
-                evidence=row.evidence,
+                evidence=[] if row.evidence is None else [row.evidence],
             )
         )
+
+
+def _by_message(rows: Iterable[_Beside]) -> dict[str, list[_Beside]]:
+    """Rows that belong to messages, by the messages' ids."""
+    found: dict[str, list[_Beside]] = {}
+    for row in rows:
+        found.setdefault(row.message_id, []).append(row)
+    return found
+
+
+def _file(row: FileRow) -> File:
+    kind: Any = row.kind
+    return File(row.file_path, kind, row.line_start, row.line_end)
+
+
+def _lint(row: LintRow) -> Lint:
+    severity: Any = row.severity
+    return Lint(
+        row.file_path, row.message, row.lint_source, row.start_line, row.start_col, row.end_line, row.end_col, severity
+    )
+
+
+def _code_block(row: CodeBlockRow) -> CodeBlock:
+    return CodeBlock(row.content, row.language, row.file_path, row.line_start, row.line_end)
 
 
 def _reopen_calls(draft: Draft, record: Record) -> None:
@@ -102,7 +119,7 @@ def _reopen_calls(draft: Draft, record: Record) -> None:
                 completed_at=row.completed_at,
                 native_id=row.native_id,
                 spawned=None if row.spawned_session_label is None else row.spawned_session_label.partition(":")[2],
-                evidence=row.evidence,
+                evidence=[] if row.evidence is None else [row.evidence],
             )
         )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _COUNTED = 40  # ways to go on from one step that are told apart by their number; more are by what they say
 _VARIANTS = 50
+_MOST_WAYS = 1000  # turns that begin with the same step: each new one is compared with all of them
 
 
 class Settling:
@@ -41,7 +42,7 @@ class Settling:
         if draft.was_open and self._is_among_others(draft, given, first):
             self._writer.add(RetractOne(first))
             return None
-        for count in range(_VARIANTS):
+        for count in range(0 if len(self._others(draft)) > _MOST_WAYS else _VARIANTS):
             fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
             if fate is not None:
                 if count:
@@ -50,7 +51,10 @@ class Settling:
                         self._doubt(first)
                         if not self._was_ours(first, label) and self._is_copy(draft, given, first):
                             self._source.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
-                return given if fate else None
+                if not fate:
+                    return None
+                # rows are made for this id only, not for each that is taken: they cost as much as to write the turn
+                return self._given(draft) if count else given
             if not count and self._is_among_others(draft, given, first):
                 return None
             # the same beginning, but it went on otherwise: a fork inside the turn, or a turn that was sealed too soon
@@ -58,7 +62,6 @@ class Settling:
                 self._source.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
             said = "" if count < _COUNTED else said_digest(given.record).hex()
             draft.id = ids.derived(draft.started_at, first, label, f"{count}{said}")
-            given = self._given(draft)
         draft.id = first
         self._source.problem(
             Problem("changed-step", f"{draft.native_id}: one way to go on too many"), draft.evidence or ""

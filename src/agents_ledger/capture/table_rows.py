@@ -1,5 +1,6 @@
 """The rows of other programs' databases, by the conversation that they belong to."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -62,9 +63,9 @@ class Groups:
 
     def _referred(self, wanted: dict[tuple[str, str], None]) -> Iterator[Row]:
         done: set[tuple[str, str]] = set()
-        queue = list(wanted)
+        queue = deque(wanted)
         while queue:
-            table, key = queue.pop(0)
+            table, key = queue.popleft()
             if (table, key) in done or table not in self._tables.columns or self._tables.group(table, key) != "":
                 continue
             done.add((table, key))

@@ -17,15 +17,16 @@ from rich.text import Text
 from agents_ledger.cli.safe import Prefixed
 from agents_ledger.cli.terminal import clean
 from agents_ledger.model.changes import Line
+from agents_ledger.model.markdown_limits import NESTING, is_readable
 
 _CODE_THEME = "ansi_dark"  # the terminal's own colours, so that it can be read on dark and on light ones
-_NESTING = 20
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def markdown(text: str, indent: int) -> RenderableType:
     """A text as markdown: lines stay lines, tags stay text."""
-    return Padding(_Prose(clean(text)), (0, 0, 0, indent))
+    words = clean(text)
+    return Padding(_Prose(words) if is_readable(words) else Text(words), (0, 0, 0, indent))
 
 
 def code(text: str, language: str, indent: int) -> RenderableType:
@@ -76,7 +77,7 @@ class _Prose(Markdown):
 
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme=_CODE_THEME, hyperlinks=False)
-        parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable(["strikethrough", "table"])
+        parser = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["strikethrough", "table"])
         self.markup = text
         self.parsed = [_faithful(token) for token in parser.parse(text)]
 

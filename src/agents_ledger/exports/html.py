@@ -31,6 +31,7 @@ from agents_ledger.exports.style import STYLE
 from agents_ledger.exports.texts import pretty
 from agents_ledger.model.changes import Line
 from agents_ledger.model.chronicle import Chapter, Chronicle
+from agents_ledger.model.markdown_limits import NESTING, is_readable
 from agents_ledger.model.pictures import described
 from agents_ledger.model.story import Block, Call, Image, Result, Text, Thinking
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-_WHOLE_CODE = 200_000  # characters: longer texts are shown as they are, not read as Markdown
 _WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _CLASSES = {"+": "a", "-": "d", "@": "p", " ": "k"}
 
@@ -151,7 +151,7 @@ def _pre(text: str) -> str:
 def _rich(text: str) -> str:
     """Markdown as HTML."""
     words = shown(text)
-    return _pre(words) if len(words) > _WHOLE_CODE else str(_parser().render(words))
+    return str(_parser().render(words)) if is_readable(words) else _pre(words)
 
 
 @cache
@@ -159,7 +159,8 @@ def _parser() -> "MarkdownIt":
     """CommonMark and tables, without HTML and pictures; links lead to the web or stay text."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - no other export needs all of it
 
-    parser = MarkdownIt("js-default", {"html": False, "linkify": False, "typographer": False})
+    options = {"html": False, "linkify": False, "typographer": False, "maxNesting": NESTING}
+    parser = MarkdownIt("js-default", options)
     parser.disable("image")
     parser.validateLink = lambda url: _WEB.match(url) is not None  # type: ignore[method-assign]
     parser.add_render_rule("link_open", _link)

@@ -29,6 +29,7 @@ from agents_ledger.exports.pages import (
 )
 from agents_ledger.exports.texts import pretty
 from agents_ledger.model.chronicle import Chapter, Chronicle
+from agents_ledger.model.markdown_limits import is_readable
 from agents_ledger.model.pictures import described
 from agents_ledger.model.story import Block, Call, Image, Result, Text, Thinking
 
@@ -40,7 +41,6 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _DEFINITION = re.compile(r"^([ \t>*+\-\d.)]*)\[(?=[^\]\n]*\]:)", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@])")
 _RUN = re.compile(r"`+")
-_WHOLE_CODE = 200_000  # characters: longer texts are shown as code, not read as Markdown
 
 
 def write(chronicle: Chronicle) -> Iterator[str]:
@@ -147,7 +147,7 @@ def plain(text: str) -> str:
 def quote(text: str) -> str:
     """What somebody said, as Markdown, in a quote that it can't leave."""
     words = shown(text).strip("\n")
-    if len(words) > _WHOLE_CODE:
+    if not is_readable(words):
         return fence(words)
     lines, harmless = words.split("\n"), _defused(words).split("\n")
     inside = _code_lines(harmless)
@@ -179,4 +179,6 @@ def _code_lines(lines: list[str]) -> set[int]:
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - only where there is a fence
 
-    return MarkdownIt("commonmark", {"html": False})
+    parser = MarkdownIt("commonmark", {"html": False})
+    parser.core.ruler.enableOnly(["normalize", "block"])  # what is inside of lines does not matter here
+    return parser

@@ -1,6 +1,7 @@
 """What documents for people have in common: a turn's steps, facts in words, what a call was about."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -34,27 +35,37 @@ class Step(Struct, frozen=True):
 
 def steps(chapter: Chapter) -> Iterator[Step]:
     """What happened in a turn, in order; results stand with their calls."""
-    results: dict[str, list[Result]] = {}
+    results: dict[str, deque[Result]] = {}
     for entry in chapter.entries:
         for block in entry.blocks:
             if isinstance(block, Result):
-                results.setdefault(block.call, []).append(block)
+                results.setdefault(block.call, deque()).append(block)
+    shown_ids: set[int] = set()  # of the results that were yielded: each is shown once
     for entry in chapter.entries:
-        items = tuple(_items(entry, results))
+        items = tuple(_items(entry, results, shown_ids))
         if items:
             yield Step(entry, items)
 
 
-def _items(entry: Entry, results: dict[str, list[Result]]) -> Iterator[Block | Done]:
+def _items(entry: Entry, results: dict[str, deque[Result]], shown_ids: set[int]) -> Iterator[Block | Done]:
     for block in entry.blocks:
         if isinstance(block, Call):
-            waiting = results.get(block.id)
-            yield Done(block, waiting.pop(0) if waiting else None)
+            yield Done(block, _next(results.get(block.id), shown_ids))
         elif not isinstance(block, Result):
             yield block
-        elif block in results.get(block.call, ()):  # of a call that is not here
-            results[block.call].remove(block)
+        elif id(block) not in shown_ids:  # of a call that is not here
+            shown_ids.add(id(block))
             yield block
+
+
+def _next(waiting: deque[Result] | None, shown_ids: set[int]) -> Result | None:
+    """The first result that was not shown."""
+    while waiting:
+        result = waiting.popleft()
+        if id(result) not in shown_ids:
+            shown_ids.add(id(result))
+            return result
+    return None
 
 
 def shown(text: str) -> str:

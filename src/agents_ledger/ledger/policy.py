@@ -11,7 +11,7 @@ from agents_ledger.ledger.context import Context, ContextTurn
 from agents_ledger.ledger.records import read_turn
 from agents_ledger.ledger.selection import pick
 from agents_ledger.ledger.tokens import Tokens, count, estimate_rows, estimate_turn
-from agents_ledger.model.rows import CompactionRow
+from agents_ledger.model.rows import CallRow, CompactionRow
 from agents_ledger.model.texts import integer
 from agents_ledger.store import Tx
 
@@ -169,9 +169,12 @@ def _cut_inside(turns: list[ContextTurn], room: int) -> _Cut:
     """The newest turn is too long: its last messages stay, from an answer of the model on, with their calls."""
     last = turns[-1]
     start = None
+    calls: dict[str | None, list[CallRow]] = {}
+    for call in last.calls:
+        calls.setdefault(call.message_id, []).append(call)
     for at in range(len(last.messages) - 1, 0, -1):
         row = last.messages[at]
-        room -= estimate_rows([row], [call for call in last.calls if call.message_id == row.id])
+        room -= estimate_rows([row], calls.get(row.id, []))
         if room < 0 and start is not None:
             break
         if row.role == "assistant":

@@ -2,7 +2,8 @@
 
 import re
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+# An unterminated string matches up to the end of the record (see `lines`): the search does not start again inside it.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[{}\[\]]', re.DOTALL)
 _COLON = re.compile(rb"\s{0,16}:\s{0,16}")
 _LONGEST = 200  # bytes of an id
 
@@ -23,6 +24,8 @@ def texts_of(record: bytes, keys: tuple[str, ...]) -> dict[str, str]:
             depth += 1 if first in b"{[" else -1
             key = None
             continue
+        if not token["end"]:
+            break
         if key is not None and _COLON.fullmatch(record, key_end, token.start()) and len(token[0]) <= _LONGEST:
             found.setdefault(key, token[0][1:-1].decode("utf-8", "replace"))
         key, key_end = (wanted.get(token[0]), token.end()) if depth == 1 else (None, 0)

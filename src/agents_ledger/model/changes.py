@@ -24,8 +24,10 @@ _OLD = ("old_string", "old", "oldText", "old_str", "oldString", "old_text")
 _NEW = ("new_string", "new", "newText", "new_str", "newString", "new_text", "new_source")
 _WHOLE = ("content", "file_text", "contents")
 _WRITERS = re.compile(r"(?:^|[_.])(?:write|create)(?:_?file)?$", re.IGNORECASE)
-_PATCH = re.compile(r"\*\*\* Begin Patch$.*?(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL)
-_QUOTED = re.compile(r'"\*\*\* Begin Patch\\n(?:[^"\\]|\\.)*"')  # Codex 0.98: scripts that call apply_patch
+_BEGIN = re.compile(r"\*\*\* Begin Patch$", re.MULTILINE)
+_END = "\n*** End Patch"
+# Codex 0.98: scripts that call apply_patch. (A string without an end matches, too: see `lines`.)
+_QUOTED = re.compile(r'"\*\*\* Begin Patch\\n[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _HEAD = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE = "*** Move to: "
 _NUMBERED = re.compile(r"([ +-])\s*(\d+) ?(.*)", re.DOTALL)
@@ -154,8 +156,11 @@ def _patches(text: str) -> Iterator[str]:
     for quoted in _QUOTED.finditer(text):
         with suppress(ValueError):  # JavaScript's strings are not quite JSON's
             yield str(json.loads(quoted[0], strict=False))
-    for patch in _PATCH.finditer(text):
-        yield patch[0]
+    end = 0
+    while begin := _BEGIN.search(text, end):
+        found = text.find(_END, begin.end())
+        end = len(text) if found < 0 else found + len(_END)
+        yield text[begin.start() : end]
 
 
 def _change(path: str, kind: str, moved: str | None, lines: list[Line]) -> Change:

@@ -23,7 +23,7 @@ SHELLS = frozenset(
 )  # fmt: skip
 _PATHS = ("file_path", "path", "notebook_path", "filePath", "target_file", "absolute_path", "filename", "targetFile")
 _FOLDERS = ("workdir", "cwd", "working_directory", "directory", "dir_path")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)", re.MULTILINE)
 _READING = ("view", "undo_edit")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SHELL_ITSELF = re.compile(r"(?:.*/)?(?:ba|z|da)?sh$")
@@ -84,7 +84,8 @@ def _edited(params: Any) -> list[str]:
 
 
 def _patched(text: str) -> list[str]:
-    return _PATCHED.findall(text) if "*** " in text else []
+    found = _PATCHED.findall(text) if "*** " in text else []
+    return [path for each in found if (path := each.rstrip())]
 
 
 def _folder(params: Any, workspace: str | None) -> str | None:

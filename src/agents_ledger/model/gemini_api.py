@@ -25,6 +25,7 @@ class Content(Struct):
     responses: list["Response"] = field(default_factory=list)
     pictures: list[Json] = field(default_factory=list)  # that are no tool's
     order: list[Json] = field(default_factory=list)
+    starts: dict[str, int] = field(default_factory=dict)  # where the next text and the next thought begin
 
     @property
     def text(self) -> str | None:
@@ -58,7 +59,8 @@ class Content(Struct):
         self.calls.append(call)
 
     def _put(self, words: str, into: list[str], kind: str) -> None:
-        start = sum(len(each) + 1 for each in into)
+        start = self.starts.get(kind, 0)
+        self.starts[kind] = start + len(words) + 1
         into.append(words)
         self.order.append({"type": kind, "from": start, "to": start + len(words)})
 

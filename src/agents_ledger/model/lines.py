@@ -10,7 +10,9 @@ import msgspec
 from agents_ledger.model.steps import Problem
 
 T = TypeVar("T")
-_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# An unterminated string matches up to the end of the text. If it did not match, the search would start again at each
+# `\\"` inside it, and take quadratic time.
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _DEPTH = 900  # what both readers can take
 _decoder = msgspec.json.Decoder()
 

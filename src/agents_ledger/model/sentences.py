@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agents_ledger.model.estimates import estimate
 
-_FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _MARK = re.compile(r"^(?:[-*+•>#|]+|\d+[.)]|\[[ xX]\])\s*")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019_./-][^\W_]+)*")
@@ -42,10 +42,25 @@ class Sentence(Struct, frozen=True):
 
 def split(text: str) -> Iterator[str]:
     """The sentences of a text without its code, each on one line and not too long, without headings and fragments."""
-    for piece in _END.split(_FENCE.sub("\n", text)):
+    for piece in _END.split(_without_code(text)):
         line = _MARK.sub("", " ".join(piece.replace("**", "").split()))
         if len(line) >= _SHORTEST and not line.endswith(":") and line.count(" ") >= _FEWEST_GAPS:
             yield shortened(line)
+
+
+def _without_code(text: str) -> str:
+    """The text with a newline for each block of code. A fence without an end is text."""
+    kept: list[str] = []
+    done = at = 0
+    while opening := _FENCE.search(text, at):
+        closing = text.find(f"\n{opening[0]}", opening.end())
+        if closing < 0:
+            at = opening.end()
+            continue
+        kept += (text[done : opening.start()], "\n")
+        end = text.find("\n", closing + 1)
+        done = at = end if end >= 0 else len(text)
+    return "".join((*kept, text[done:]))
 
 
 def is_passing(line: str) -> bool:

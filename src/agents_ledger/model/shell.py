@@ -1,6 +1,7 @@
 """Shell commands: which files they are certain to write. What depends on variables, patterns or scripts is left out."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ _HEREDOC = re.compile(r"<<-?\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _UNCERTAIN = frozenset("$`*?[]{}()!")
 _SINKS = ("/dev/", "/proc/self/fd/")
 _LONGEST = 200_000  # characters of a command that are looked at
+_LONGEST_FOLDER = 4096  # characters: the longest path on Linux; a chain of `cd`s beyond it is uncertain
 _INTO = (">", ">>", ">|", "&>", "&>>")
 _OPERATORS = ";|&\n"
 
@@ -40,7 +42,8 @@ def _entered(folder: str | None, words: list[Word]) -> str | None:
     target = words[1][1] if len(words) > 1 else None
     if target is None or target == "-" or folder is None:
         return None
-    return target if target.startswith(("/", "~")) else f"{folder}/{target}" if folder else target
+    entered = target if target.startswith(("/", "~")) else f"{folder}/{target}" if folder else target
+    return entered if len(entered) <= _LONGEST_FOLDER else None
 
 
 def _targets(words: list[Word]) -> Iterator[str]:
@@ -123,12 +126,12 @@ def _without_heredocs(command: str) -> str:
     if "<<" not in command:
         return command
     kept: list[str] = []
-    waiting: list[str] = []
+    waiting: deque[str] = deque()
     for line in command.split("\n"):
         if waiting:
             if line.strip() == waiting[0]:
-                waiting.pop(0)
+                waiting.popleft()
             continue
         kept.append(_HEREDOC.sub(" ", line))
-        waiting = [next(part for part in found if part) for found in _HEREDOC.findall(line)]
+        waiting.extend(next(part for part in found if part) for found in _HEREDOC.findall(line))
     return "\n".join(kept)

@@ -34,6 +34,7 @@ ProblemCode = Literal[
     "foreign-header",  # a header of another agent, or another version of it
     "mixed-sessions",  # a file with steps of several sessions
     "changed-step",  # a step that is in the ledger with other content
+    "too-many-branches",  # inside one turn: this one begins at its end
     "grew-after-seal",  # a turn that was sealed before its source had ended
     "lost-row",  # a database that names a row which is not there
     "unreadable",  # a file that could not be read (permission, a device, a broken archive)

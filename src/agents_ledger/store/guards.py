@@ -21,7 +21,7 @@ _ENDINGS = r"(?s)format\('CREATE TRIGGER %I BEFORE .*?name \|\| '(\w+)'"
 _CALL = rf"{_BEGINNING}SELECT ledger_protect\("
 _TEXTS = r"'(\w+)'"
 # What SQL is made of, apart from white space and comments.
-_WORD = r"(?s)--[^\n]*|/\*.*?\*/|('(?:[^']|'')*'|\"[^\"]*\"|\w+|[^\w\s])"
+_WORD = r"(?s)--[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|('(?:[^']|'')*+'?|\"[^\"]*+\"?|\w+|[^\w\s])"
 
 Key = tuple[str, str, str]  # 'trigger' or 'view', its name (on PostgreSQL with its schema), a trigger's table or ''
 

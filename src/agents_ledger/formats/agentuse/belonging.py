@@ -5,22 +5,35 @@ import re
 from agents_ledger.formats.agentuse.places import FILES, ULID
 from agents_ledger.model.formats import Kind
 
-_FILE = re.compile(rf"(?P<folder>(?:.*/)?{ULID}-[^/]*)/(?P<file>{FILES})", re.DOTALL)
+_FILE = re.compile(FILES, re.DOTALL)
 _FOLDER = re.compile(rf"({ULID})-.*", re.DOTALL)
+_DEEPEST = 3  # a file is in the session's folder, in a message's folder there, or in a folder of the message's
 
 
 def bundle(path: str) -> str | None:
     """The session folder that a file belongs to (of a subagent: its own, not its parent's)."""
-    found = _FILE.fullmatch(path.replace("\\", "/"))
-    return path[: found.end("folder")] if found else None
+    found = _parted(path.replace("\\", "/"))
+    return path[: len(found[0])] if found else None
 
 
 def recognise(path: str, head: bytes) -> Kind | None:
     """A file of a session folder, by its place in it; surer where it says so itself."""
-    found = _FILE.fullmatch(path.replace("\\", "/"))
+    found = _parted(path.replace("\\", "/"))
     if found is None:
         return None
-    return Kind("file", "bundle", score=90 if _speaks(found["file"], head) else 60)
+    return Kind("file", "bundle", score=90 if _speaks(found[1], head) else 60)
+
+
+def _parted(path: str) -> tuple[str, str] | None:
+    """A path as the innermost session folder and the file in it; None for any other file."""
+    folder, names = path, list[str]()
+    for _ in range(_DEEPEST):
+        folder, _, name = folder.rpartition("/")
+        names.insert(0, name)
+        file = "/".join(names)
+        if _FOLDER.fullmatch(folder.rpartition("/")[2]) and _FILE.fullmatch(file):
+            return folder, file
+    return None
 
 
 def _speaks(file: str, head: bytes) -> bool:

@@ -1,7 +1,10 @@
 """Tool calls: state, result (with what was moved out into an artifact), and the session that a call started."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -119,20 +122,56 @@ def children(session: str, parts: Iterable[Part]) -> dict[str, str]:
     """Part id → the session that this call started, where the call or the log says so without doubt."""
     found: dict[str, str] = {}
     calls: list[Part] = []
-    created: list[tuple[int | None, str, str]] = []
+    created: list[tuple[int, str, str]] = []
     for part in parts:
         kind = part.value.get("type")
         if kind == "tool":
             calls.append(part)
             if child := _named(session, mapping(part.value.get("state"))):
                 found[part.id] = child
-        elif kind == "log" and (line := _CREATED.fullmatch(text(part.value.get("message")) or "")):
-            created.append((part.start(), line[1], line[2]))
-    for at, child, agent in created:
-        open_calls = [call for call in calls if call.id not in found and _during(call, at, agent)]
-        if child not in found.values() and len(open_calls) == 1:
-            found[open_calls[0].id] = child
+        elif kind == "log":
+            line, at = _CREATED.fullmatch(text(part.value.get("message")) or ""), part.start()
+            if line is not None and at is not None:
+                created.append((at, line[1], line[2]))
+    under_way = _UnderWay(call for call in calls if call.id not in found)
+    known = set(found.values())
+    for at, child, agent in sorted(created, key=itemgetter(0)):
+        name = under_way.only(at, _plain(f"subagent__{agent}"))
+        if name is not None and child not in known:
+            found[name] = child
+            known.add(child)
+            under_way.remove(name)
     return found
+
+
+class _UnderWay:
+    """The calls to each agent that are under way, as time goes on."""
+
+    def __init__(self, calls: Iterable[Part]) -> None:
+        starts = ((start, call) for call in calls if (start := call.start()) is not None)
+        self._coming = deque(sorted(starts, key=itemgetter(0)))
+        self._ends: list[tuple[int, str]] = []
+        self._tools: dict[str, str] = {}  # call → the name of its tool
+        self._calls: dict[str, dict[str, None]] = {}  # tool → its calls
+
+    def only(self, at: int, tool: str) -> str | None:
+        """The one call of a tool that is under way; None if there are none or several. Times must not go back."""
+        while self._coming and self._coming[0][0] <= at:
+            _, call = self._coming.popleft()
+            self._tools[call.id] = _plain(call.value.get("tool"))
+            self._calls.setdefault(self._tools[call.id], {})[call.id] = None
+            end = moment(mapping(mapping(call.value.get("state")).get("time")).get("end"))
+            if end is not None:
+                heappush(self._ends, (end, call.id))
+        while self._ends and self._ends[0][0] < at:
+            self.remove(heappop(self._ends)[1])
+        found = self._calls.get(tool, {})
+        return next(iter(found)) if len(found) == 1 else None
+
+    def remove(self, call: str) -> None:
+        """Forget a call."""
+        if call in self._tools:
+            self._calls[self._tools.pop(call)].pop(call, None)
 
 
 def _named(session: str, state: dict[str, Any]) -> str | None:
@@ -144,15 +183,6 @@ def _named(session: str, state: dict[str, Any]) -> str | None:
             if isinstance(child, str) and _ULID.fullmatch(child) and child != session:
                 return child
     return None
-
-
-def _during(call: Part, at: int | None, agent: str) -> bool:
-    """Whether a call to that agent was under way at that time."""
-    end = moment(mapping(mapping(call.value.get("state")).get("time")).get("end"))
-    start = call.start()
-    if at is None or start is None or _plain(call.value.get("tool")) != _plain(f"subagent__{agent}"):
-        return False
-    return start <= at and (end is None or at <= end)
 
 
 def _plain(name: Any) -> str:

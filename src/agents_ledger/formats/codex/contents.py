@@ -10,8 +10,8 @@ from agents_ledger.model.entries import File
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _HEAVY = ("image_url", "file_data", "audio_url", "audio_data", "encrypted_content")
-_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
-_ATTACHED = re.compile(r'<image [^>\n]*path="([^"\n]+)"')
+_DATA = re.compile(r"data:([\w.+-]++/[\w.+-]++)?[^,]{0,100},")
+_ATTACHED = re.compile(r'<image [^<>\n]*path="([^"\n]+)"')
 
 
 class Content(Struct, frozen=True):

@@ -10,13 +10,14 @@ _KINDS = frozenset(
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "token_usage_record"]
 )
 # as Codex writes it; also if the line (with the system prompt in it) is longer than what we may look at
-_ENVELOPE = re.compile(
-    rb'\0*\s*\{\s*"timestamp":\s*"[^"]{10,40}",\s*(?:"ordinal":\s*\d+,\s*)?'
+_ENVELOPE = (
+    rb'\{\s*"timestamp":\s*"[^"]{10,40}",\s*(?:"ordinal":\s*\d+,\s*)?'
     rb'"type":\s*"(session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)",'
     rb'\s*"payload":\s*\{'
 )
-_BEHIND = re.compile(rb"\n" + _ENVELOPE.pattern)
-_NAME = re.compile(r"rollout-[^/\\]*\.jsonl(?:\.zst)?$")
+_FIRST = re.compile(rb"\0*\s*" + _ENVELOPE)
+_BEHIND = re.compile(rb"\n\0*+[ \t\r\f\v]*+" + _ENVELOPE)
+_ENDINGS = (".jsonl", ".jsonl.zst")
 _WHOLE_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$")
 _PACKED = ".zst"
 _LINES = 20
@@ -25,10 +26,10 @@ _LINES = 20
 def recognise(path: str, head: bytes) -> Kind | None:
     """What a file is, by its first lines; the name only makes us surer."""
     whole, head = head, head if head[:1] == b"{" else head.lstrip(MARKS)
-    known = 8 if _NAME.search(path) else 0
+    known = 8 if _is_named(path) else 0
     if not whole and known and path.endswith(_PACKED):
         return Kind("rollout", "lines", 20)  # an archive that is broken: it is kept as it is
-    if found := _ENVELOPE.match(head):
+    if found := _FIRST.match(head):
         return Kind("rollout", "lines", (90 if found[1] == b"session_meta" else 70) + known)
     if _BEHIND.search(head):
         return Kind("rollout", "lines", 70 + known)  # behind something else: a rollout may begin with broken lines
@@ -36,6 +37,12 @@ def recognise(path: str, head: bytes) -> Kind | None:
     if not entries and whole and _WHOLE_NAME.search(path):
         return Kind("rollout", "lines", 20)  # all that we may look at is broken: nobody else gives such names
     return _by_entries(entries, known) if entries else None
+
+
+def _is_named(path: str) -> bool:
+    """Whether a file is called `…rollout-….jsonl`, packed or not."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return "rollout-" in name and name.endswith(_ENDINGS)
 
 
 def _by_entries(entries: tuple[Members, ...], known: int) -> Kind | None:

@@ -9,7 +9,8 @@ from agents_ledger.model.steps import Problem
 from agents_ledger.model.texts import storable
 
 # Made by the API or as UUIDs. Others are constants: 'review_rollout_user' (0.144) stands in a file once a review.
-_UNIQUE = re.compile(r"[a-z]{1,8}_[0-9A-Za-z-]*\d[0-9A-Za-z-]{11,}")
+_UNIQUE = re.compile(r"[a-z]{1,8}_([0-9A-Za-z-]{12,})")
+_AFTER_A_DIGIT = 11  # characters, at least
 _UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 # Legacy forks write all copied lines at once, stamped with that moment; the first pause ends the copy.
 _PAUSE_MS = 500
@@ -110,7 +111,8 @@ def _made_at(uuid: str) -> int | None:
 
 def unique(native_id: str | None) -> str | None:
     """An id that is an id."""
-    return native_id if native_id and _UNIQUE.fullmatch(native_id) else None
+    found = _UNIQUE.fullmatch(native_id) if native_id else None
+    return native_id if found and any(map(str.isdecimal, found[1][:-_AFTER_A_DIGIT])) else None
 
 
 def digest(*parts: str) -> str:

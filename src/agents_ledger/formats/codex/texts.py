@@ -53,7 +53,7 @@ _FAILURES = (
     "err: ",
 )
 _HEAD = 400
-_TOUCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t\r]*(?:\n|\\n|$)")
+_TOUCHED = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): ((?:[^\n\\]|\\(?!n))++)")
 _MANY = 500
 
 

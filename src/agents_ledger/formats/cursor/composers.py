@@ -23,6 +23,7 @@ class Rows(Struct):
     requests: dict[str, bytes] = {}
     checkpoints: dict[str, bytes] = {}
     states: list[bytes] = []
+    bubble_states: list[bytes] = []
 
 
 def conversation(session: str, rows: Rows, blobs: Mapping[str, bytes]) -> Iterator[Event]:
@@ -119,7 +120,7 @@ def _chat(session: str, data: dict[str, Any], rows: Rows) -> Chat:
 def _opening(chat: Chat, rows: Rows, blobs: Mapping[str, bytes]) -> Iterator[Event]:
     """The system prompt and the context that was sent before the first question, where Cursor kept them."""
     roots = [wire.state(chat.data.get("conversationState"))]
-    for state in rows.states:
+    for state in (*reversed(rows.states), *rows.bubble_states):
         roots += [state, blobs.get(state.strip().decode("latin-1"), b"")]
     names = next((found for root in roots if (found := wire.references(root))), [])
     for name, value in prompts.opening(names, blobs):

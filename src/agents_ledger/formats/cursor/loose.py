@@ -16,7 +16,7 @@ _EARLIEST, _LATEST = 946_684_800_000, 4_102_444_800_000  # 2000 to 2100: outside
 _WHOLE = 2**63
 _DEPTH = 40
 LARGE_CHARS = 65_536  # what is larger stays in the evidence and is only mentioned
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{4096}")
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{4096}")  # (only from the start of a run: linear time)
 # `blobEncryptionKey` and `speculativeSummarizationEncryptionKey` stand inside every composerData of Cursor 2 and 3.
 _SECRET = re.compile(
     r"encryption_?key|secret|passw|credential|cookie|api_?key|(access|refresh|auth|id|session)_?token|bearer|private_?key",

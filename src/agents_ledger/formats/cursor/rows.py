@@ -70,6 +70,6 @@ def _put(rows: Rows, key: str, value: bytes) -> None:
     elif kind == tables.CHECKPOINT:
         rows.checkpoints[name] = value
     elif key.startswith(tables.STATE):
-        rows.states.insert(0, value)
-    elif key.startswith(tables.BUBBLE_STATE):
         rows.states.append(value)
+    elif key.startswith(tables.BUBBLE_STATE):
+        rows.bubble_states.append(value)

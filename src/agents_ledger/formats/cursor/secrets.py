@@ -24,7 +24,7 @@ _HINTS = (
     b"uthToken", b"essionToken", b"earerToken", b"lientSecret", b"assword", b"assphrase", b"_key", b"_token",
     b"_secret",
 )  # fmt: skip
-_STRING = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?', re.DOTALL)
+_STRING = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?(\s*:)?', re.DOTALL)  # (what it reads is valid JSON)
 _BLUNT = re.compile(
     rb'(?<!\\)"\w{0,60}' + _WORDS + rb'"\s{0,20}:\s{0,20}"'
     rb'|(\\{0,7})"\w{0,60}encryption_?keys?\1"\s{0,20}:\s{0,20}\1"',

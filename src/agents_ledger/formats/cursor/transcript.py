@@ -118,7 +118,7 @@ class TextReader(Struct):
         ends = [mark.start() for mark in marks[1:]] + [len(whole)]
         session = session_of(self.path) or told_apart(self.path, stem_of(self.path), whole[: ends[0]].encode())
         yield from opening(self.path, session, "transcript-text")
-        for at, (mark, end) in enumerate(zip(marks, ends, strict=True), 1):
+        for at, (mark, end) in enumerate(zip(marks, ends[: len(marks)], strict=True), 1):
             words, asks = whole[mark.end() : end].strip("\n"), mark[1] == "user"
             yield Said(
                 session=session,
@@ -180,12 +180,17 @@ def _parts(parts: list[dict[str, Any]]) -> tuple[str | None, str | None, tuple[A
     thoughts: list[str] = []
     calls: list[Asked] = []
     order: list[tuple[int, dict[str, Any]]] = []
+    said_before = thought_before = 0  # characters
     for part in parts:
         kind, said = part.get("type"), text(part.get("text")) or text(part.get("thinking"))
         if kind == "text" and said:
-            order.append((1, _span("text", words, said)))
+            order.append((1, _span("text", said_before, said)))
+            said_before += len(said) + 1
+            words.append(said)
         elif kind in ("thinking", "reasoning") and said:
-            order.append((0, _span("thinking", thoughts, said)))
+            order.append((0, _span("thinking", thought_before, said)))
+            thought_before += len(said) + 1
+            thoughts.append(said)
         elif kind == "tool_use":
             order.append((2, {"type": "call", "at": len(calls)}))
             calls.append(_call(part))
@@ -197,9 +202,7 @@ def _parts(parts: list[dict[str, Any]]) -> tuple[str | None, str | None, tuple[A
     return "\n".join(words) or None, "\n".join(thoughts) or None, tuple(calls), blocks
 
 
-def _span(kind: str, before: list[str], said: str) -> dict[str, Any]:
-    start = sum(len(part) + 1 for part in before)
-    before.append(said)
+def _span(kind: str, start: int, said: str) -> dict[str, Any]:
     return {"type": kind, "from": start, "to": start + len(said)}
 
 

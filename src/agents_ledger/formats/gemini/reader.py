@@ -315,15 +315,14 @@ class LogReader(Struct):
         if not self.session:
             yield Problem("missing-header", "$rewindTo")
             return
-        before: list[str] = []
-        for each in self.order if name in self.order else ():
-            if each == name:
-                break
-            before.append(each)
-        yield Moved(session=self.session, to=self.order[before[-1]] if before else None, turns=_ALL)
-        self.order = {each: self.order[each] for each in before}
-        self.last = before[-1] if before else ""
-        self.is_set_up = bool(before)
+        if name in self.order:
+            while self.order.popitem()[0] != name:
+                pass
+        else:
+            self.order = {}
+        self.last = next(reversed(self.order), "")
+        yield Moved(session=self.session, to=self.order[self.last] if self.order else None, turns=_ALL)
+        self.is_set_up = bool(self.order)
         self.is_bare = False
 
     def _replaced(self, messages: list[Json]) -> Iterator[Event]:
@@ -352,10 +351,10 @@ class LogReader(Struct):
 
     def _back_to(self, name: str) -> Iterator[Event]:
         """What stands behind a message is no longer before the model."""
-        names = list(self.order)
-        if names[-1] != name:
+        if next(reversed(self.order)) != name:
             yield Moved(session=self.session, to=self.order[name])
-            self.order = {each: self.order[each] for each in names[: names.index(name) + 1]}
+            while next(reversed(self.order)) != name:
+                self.order.popitem()
             self.last = name
 
     def _compressed(self, sent: list[Json]) -> Compacted:

@@ -5,7 +5,7 @@ import re
 from agents_ledger.model.formats import Kind
 from agents_ledger.model.members import MARKS, Members, document, lines
 
-_NAME = re.compile(r"/chats/(?:[^/]+/)*[^/]+\.jsonl?$")
+_ENDINGS = (".json", ".jsonl")
 _SAVED_NAME = re.compile(r"/checkpoint-[^/]*\.json$")
 _IMPORTED = "import-"  # ids of a copy, which says less than its origin
 _LONGEST = 200  # characters of an id
@@ -20,7 +20,7 @@ def recognise(path: str, head: bytes) -> Kind | None:
         return _list(path, document(head))
     score = _header_score(head)
     if score:
-        score += _KNOWN if _NAME.search(path) else 0
+        score += _KNOWN if "/chats/" in path and path.endswith(_ENDINGS) else 0
         return _log(head, score) if _is_log(path, head) else Kind("record", "document", score, _EARLY)
     history = document(head).first("history")
     return _saved(path, history) if history.values else None

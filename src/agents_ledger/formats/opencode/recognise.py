@@ -1,6 +1,7 @@
 """Recognise OpenCode's files by their keys, wherever they lie."""
 
 import re
+from collections import deque
 
 from agents_ledger.model.formats import Kind
 from agents_ledger.model.members import Members, document
@@ -12,9 +13,8 @@ _PART = re.compile(
 )
 _SESSION = re.compile(r"ses_[A-Za-z0-9]{1,80}")
 # `storage/message/SESSION/MESSAGE.json`; in 2025 also `project/NAME/storage/session/message/SESSION/MESSAGE.json`
-_TREE = re.compile(
-    r"^(.*/storage)/(?:session/)?(info|session|message|part)/(?:.*/)?(?:ses|msg|prt)_[A-Za-z0-9]+\.json$"
-)
+_TREE = re.compile(r"/storage(?=/(?:session/)?(info|session|message|part)/)")
+_FILE = re.compile(r"(?:ses|msg|prt)_[A-Za-z0-9]+\.json")
 _NAMED = re.compile(r"/(ses_[A-Za-z0-9]{1,80})(?:/|\.json$)")
 _SURE, _LIKELY = 90, 80
 _EARLY, _LATE = 40, 90  # a database goes on with what files began; exports repeat it
@@ -29,11 +29,11 @@ def recognise(path: str, head: bytes) -> Kind | None:
             Kind("database", "database", _SURE if is_ours else _LIKELY) if is_ours or _DATABASE.search(path) else None
         )
     whole = document(head)
-    found, session = _TREE.match(path), _session(whole)
+    found, session = _tree(path), _session(whole)
     if found is not None and whole.values and (named := _NAMED.search(path)):
-        return Kind(found[2], "bundle", _SURE, _EARLY, group=named[1])
+        return Kind(found[1], "bundle", _SURE, _EARLY, group=named[1])
     if found is not None and session:
-        return Kind(found[2], "bundle", _SURE, _EARLY, group=session)
+        return Kind(found[1], "bundle", _SURE, _EARLY, group=session)
     return Kind("export", "document", _SURE, _LATE) if _is_export(whole) else None
 
 
@@ -56,5 +56,12 @@ def _is_export(whole: Members) -> bool:
 
 def bundle(path: str) -> str | None:
     """The folder in which the files of a session lie, among those of others."""
-    found = _TREE.match(path.replace("\\", "/"))
-    return None if found is None else path[: len(found[1])]
+    found = _tree(path.replace("\\", "/"))
+    return None if found is None else path[: found.end()]
+
+
+def _tree(path: str) -> re.Match[str] | None:
+    """The last folder `storage` on the way to a file that belongs to a session."""
+    if _FILE.fullmatch(path.rpartition("/")[2]) is None:
+        return None
+    return deque(_TREE.finditer(path), maxlen=1).pop() if _TREE.search(path) else None

@@ -6,21 +6,21 @@ from msgspec import Struct
 
 from agents_ledger.model.file_names import own_name
 
-_FILE = re.compile(
-    r"(?P<stem>.+?)\.jsonl"
-    r"(?:\.(?P<reason>bak|deleted|reset)\.[^/]+?|\.(?P<repair>bak)-\d+-\d+|\.(?P<moved>imported)-\d+)?"
-    r"(?:\.zst)?"
+_BEHIND = re.compile(
+    r"(?:\.(?P<reason>bak|deleted|reset)\..+|\.(?P<repair>bak)-\d+-\d+|\.(?P<moved>imported)-\d+)?", re.DOTALL
 )
+_ENDING = ".jsonl"
 _INDEX = re.compile(r"(?:.*\.)?sessions\.json(?P<old>\.bak\.\d+|\.imported-\d+)?")
 _CHECKPOINT = re.compile(r"(?P<stem>.+)\.checkpoint\.[^.]+")
 _DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(?P<id>.+)")  # pi: <time>_<id>
-_TOPIC = re.compile(r"(?P<id>.+)-topic-[^/]*")  # clawdbot: a Telegram topic
-_MOVED = re.compile(r".+\.(?P<id>[0-9a-f]{8}-[0-9a-f-]{27})")  # openclaw's import: <session key>.<id>
+_TOPIC = "-topic-"  # clawdbot: <id>-topic-<number>, a Telegram topic
+_MOVED = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")  # openclaw's import: <session key>.<id>
 _NOT_OURS = re.compile(r"\.trajectory\.jsonl|\.lock$|\.tmp$|\.trajectory-path\.json$")
 
 _HOMES = re.compile(r"/\.(pi|clawdbot|moltbot|openclaw)(?:-[^/]*)?/")
 _NEXUS = re.compile(r"/nexus/state/sessions/")
-_NAMED = re.compile(r"/(clawdbot|moltbot|openclaw)[^/]*/(?:.*/)?(?:sessions|session-sqlite-import-archive)/")
+_NAMED = re.compile(r"/(clawdbot|moltbot|openclaw)[^/]*/")
+_FOLDERS = ("/sessions/", "/session-sqlite-import-archive/")
 _AGENT = re.compile(r"/agents/(?P<agent>[^/]+)/(?:agent|sessions|session-sqlite-import-archive)/(?:cold/)?[^/]+$")
 _DATABASE = re.compile(r"/openclaw-agent\.sqlite$")
 _MARKER = re.compile(r"sqlite:[^:]+:(?P<id>[^:]+):.+")  # what openclaw names a session in a database by
@@ -41,10 +41,10 @@ class Name(Struct, frozen=True):
 def name_of(path: str) -> Name:
     """The parts of a transcript's name."""
     base = _slashes(path).rsplit("/", 1)[-1]
-    match = _FILE.fullmatch(base)
-    if match is None:
+    parted = _parted(base)
+    if parted is None:
         return Name(stem=base, session=own_name(path, base) or "unknown")
-    stem, archive = match["stem"], match["reason"] or match["repair"] or match["moved"]
+    stem, archive = parted
     ruled = archive in ("bak", "deleted", "reset") or (origin_of(path) is not None and archive is None)
     if checkpoint := _CHECKPOINT.fullmatch(stem):
         stem = checkpoint["stem"]
@@ -56,12 +56,26 @@ def name_of(path: str) -> Name:
     return Name(stem=stem, session=session, kind=kind, archive=archive, ruled=ruled)
 
 
+def _parted(base: str) -> tuple[str, str | None] | None:
+    """What stands before the first `.jsonl` after which nothing but an archive's ending follows, and which archive."""
+    for whole in dict.fromkeys((base.removesuffix(".zst"), base)):
+        at = whole.find(_ENDING, 1)
+        while at > 0:
+            if match := _BEHIND.fullmatch(whole, at + len(_ENDING)):
+                return whole[:at], match["reason"] or match["repair"] or match["moved"]
+            at = whole.find(_ENDING, at + 1)
+    return None
+
+
 def _session(stem: str) -> str:
     """The session's id in a file's name."""
-    for pattern in (_DATED, _TOPIC, _MOVED):
-        if match := pattern.fullmatch(stem):
-            return match["id"]
-    return stem
+    if match := _DATED.fullmatch(stem):
+        return match["id"]
+    before, _, _ = stem.rpartition(_TOPIC)
+    if before:
+        return before
+    key, _, name = stem.rpartition(".")
+    return name if key and _MOVED.fullmatch(name) else stem
 
 
 def is_index(path: str) -> bool:
@@ -104,7 +118,8 @@ def origin_of(path: str) -> str | None:
         return None if homes[-1] == "pi" else str(homes[-1])
     if _NEXUS.search(path):
         return "nexus"
-    if named := _NAMED.search(path):
+    within = max(path.rfind(folder) for folder in _FOLDERS)
+    if within >= 0 and (named := _NAMED.search(path, 0, within + 1)):
         return named[1]
     # A state folder of another name: the last of the family still has this layout.
     return "openclaw" if _AGENT.search(path) else None
