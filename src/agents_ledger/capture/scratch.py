@@ -40,7 +40,9 @@ def scratch_folder(place: str) -> Iterator[Path]:
     Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
     folder, lock = _made(place)
     try:
-        yield folder
+        inner = folder / "files"  # a folder of its own: who makes a database locks the folder that it is made in
+        inner.mkdir(mode=0o700)
+        yield inner
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
