@@ -251,7 +251,7 @@ def test_a_copy_is_private_and_has_no_name_while_it_is_read(tmp_path: Path) -> N
     with copied(str(path), str(tmp_path / "home")) as source:
         (folder,) = (tmp_path / "home").glob(f"{PREFIX}*")
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert not list(folder.iterdir())
+        assert not list((folder / "files").iterdir())
         assert source.connection.execute("SELECT count(*) FROM ItemTable").get
     assert not list((tmp_path / "home").iterdir())
 
@@ -273,12 +273,12 @@ def killed_while_copying(command: list[str], home: Path, environ: dict[str, str]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, env=environ, umask=0o022, stdout=quiet, stderr=quiet) as running:
         while running.poll() is None and time.monotonic() < until:
-            found = [path for path in home.glob(f"{PREFIX}*/copy.db") if path.stat().st_size]
+            found = [path for path in home.glob(f"{PREFIX}*/files/copy.db") if path.stat().st_size]
             if found:
                 running.kill()
                 break
         running.wait()
-    return list(home.glob(f"{PREFIX}*/*"))
+    return list(home.glob(f"{PREFIX}*/files/*"))
 
 
 def test_a_copy_that_a_killed_sync_left_is_private_and_goes_with_the_next(tmp_path: Path) -> None:
