@@ -26,8 +26,12 @@ def ledger_url(given: str | None = None) -> str:
 
 def prepare_folder(url: str) -> None:
     """Makes the data folder, if that is where the ledger is to be; other folders are their owners' business."""
-    if url == f"sqlite:///{data_folder()}{os.sep}{_FILE}":
-        os.makedirs(data_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103 - as below
+    if url == f"sqlite:///{data_folder()}{os.sep}{_FILE}" and not os.path.isdir(data_folder()):  # noqa: PTH112 - as below
+        from pathlib import Path  # noqa: PLC0415 - once on each machine
+
+        from agents_ledger.store.files import make_folders  # noqa: PLC0415 - as above
+
+        make_folders(Path(data_folder()), mode=0o700)
 
 
 def data_folder() -> str:

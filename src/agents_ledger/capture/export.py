@@ -15,6 +15,7 @@ from agents_ledger.model.frames import unframed
 from agents_ledger.model.rows import TurnRow
 from agents_ledger.model.rules import RETRACTED
 from agents_ledger.store import Tx
+from agents_ledger.store.files import settle
 
 
 def resolve(ledger: Ledger, text: str) -> list[Capture]:
@@ -69,7 +70,9 @@ def write(ledger: Ledger, capture: Capture, target: Path) -> None:
             with partial.open("xb") as file:
                 for chunk in raw(ledger, capture):
                     file.write(chunk)
+        settle(partial)
         os.link(partial, target)
+        settle(target.absolute().parent)
     except FileExistsError:
         raise BadInput(f"{target} exists by now: name another file") from None
     finally:

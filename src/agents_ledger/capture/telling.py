@@ -17,7 +17,7 @@ from agents_ledger.ledger.story import tell
 from agents_ledger.model.story import Entry, Loss, Story, Text
 from agents_ledger.model.writing import Losses
 from agents_ledger.store import Tx
-from agents_ledger.store.files import publish
+from agents_ledger.store.files import publish, settle
 
 _ODD = re.compile(r"[^\w.#@+=-]+")
 _LONGEST = 120
@@ -96,6 +96,7 @@ def _write_new(target: Path, pieces: Iterable[bytes]) -> int:
         with partial.open("xb") as file:
             for piece in pieces:
                 size += file.write(piece)
+        settle(partial)
         if not publish(partial, target):
             raise BadInput(exists)
     except (FileNotFoundError, PermissionError, NotADirectoryError) as problem:

@@ -3,10 +3,10 @@
 import os
 import threading
 from contextlib import suppress
-from errno import EDQUOT, EEXIST, ENOSPC, ENOTEMPTY
+from errno import EDQUOT, EEXIST, EIO, ENOSPC, ENOTEMPTY
 from typing import TYPE_CHECKING
 
-from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
+from agents_ledger.errors import BadInput, StoreError, StoreFull, StoreUnreachable
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load: what is there is opened without it
     from collections.abc import Callable
@@ -38,9 +38,30 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
             f"can't create {final} ({problem.strerror}): choose a folder that you may write to, with --db"
         ) from None
     except OSError as problem:
-        raise StoreFull(f"can't create {final} ({problem.strerror}): free some space and try again") from None
+        raise failed(f"can't create {final}", problem) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that fails; the file in its place is what counts
+            partial.unlink(missing_ok=True)
+
+
+def failed(what: str, problem: OSError) -> StoreError:
+    """The error for a file that could not be written: the disk is full, or it fails."""
+    if problem.errno in (ENOSPC, EDQUOT):
+        return StoreFull(f"{what} ({problem.strerror}): free some space and try again")
+    return StoreError(f"{what} ({problem.strerror}): check the disk and the folder, then try again")
+
+
+def make_folders(folder: "Path", mode: int = 0o777) -> None:
+    """Makes a folder and the missing ones above it. Their names are synced: a power cut does not take them away."""
+    if folder.is_dir():
+        return
+    missing = [folder]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    for made in reversed(missing):
+        with suppress(PermissionError):  # a folder that may be entered and written to, but not opened
+            settle(made.parent)
 
 
 def make_copy(target: str, fill: "Callable[[Path], None]") -> str:
@@ -57,6 +78,10 @@ def make_copy(target: str, fill: "Callable[[Path], None]") -> str:
         if not publish(partial, final):
             raise BadInput(f"{final} exists by now: a backup never overwrites; name another file")
     except OSError as problem:
+        if problem.errno == EIO:
+            raise StoreError(
+                f"the disk under {final} failed ({problem.strerror}): do not rely on this backup; make one elsewhere"
+            ) from None
         if problem.errno in (ENOSPC, EDQUOT):
             raise StoreFull(f"no space left for {final}: there is no backup; free some space and try again") from None
         raise StoreUnreachable(
@@ -111,7 +136,8 @@ def publish(partial: "Path", final: "Path") -> bool:
         if final.exists():
             return False
         partial.rename(final)
-    partial.unlink(missing_ok=True)
+    with suppress(OSError):  # a second name of a complete file does no harm
+        partial.unlink(missing_ok=True)
     settle(final.parent)
     return True
 
