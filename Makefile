@@ -48,9 +48,9 @@ bench: $(VENV)/.bench
 bench-large: $(VENV)/.bench
 	$(BIN)/python -m bench --only large
 
-# the long version of the tests: 5,000 kills, 10,000 examples of the state machine
+# the long version of the tests: 5,000 kills, 10,000 examples of the state machine, 500,000 power cuts
 soak: $(VENV)/.dev
-	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine
+	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine tests/faults
 
 # checks that what the documents show is what the program prints
 docs: $(VENV)/.dev
