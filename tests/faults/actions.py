@@ -60,6 +60,7 @@ class Action:
     """One action of the product."""
 
     name = ""
+    has_ledger = True  # from the beginning
 
     def prepare(self, place: Place) -> None:
         """What is there before it: by default a ledger with four turns."""
@@ -90,6 +91,7 @@ class Create(Action):
     """A new ledger, and its first turn."""
 
     name = "create"
+    has_ledger = False
 
     def prepare(self, place: Place) -> None:
         """Nothing is there."""

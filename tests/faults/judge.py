@@ -25,14 +25,17 @@ class Reference(Struct, frozen=True):
 
 
 def reference_of(action: Action, place: Place, template: Place, rounds: int) -> Reference:
-    """What it leads to, and what is there on the way: after each of its rounds."""
+    """What it leads to, and what is there on the way: before it, and after each of its rounds."""
     turns: set[str] = set()
     last = ""
-    for count in range(1, rounds + 1):
+    for count in range(rounds + 1):
         place.fill(template)
-        done = run(action, place, count)
-        assert not done.error, done.error
-        assert not done.bug, done.bug
+        if count:
+            done = run(action, place, count)
+            assert not done.error, done.error
+            assert not done.bug, done.bug
+        elif not action.has_ledger:
+            continue
         with Ledger.open(place.url) as ledger:
             turns.update(_said(record) for record in _records(ledger))
             last = digest(ledger.database)
@@ -41,8 +44,8 @@ def reference_of(action: Action, place: Place, template: Place, rounds: int) -> 
 
 def problems(action: Action, place: Place, acks: Sequence[Ack], reference: Reference) -> list[str]:
     """Everything that is wrong with what is on a disk: nothing, if all is as it must be."""
-    if not place.ledger.exists() and any(ack.kind in ("done", "turn") for ack in acks):
-        return ["the ledger is not there, although it was acknowledged"]
+    if not place.ledger.exists() and (acks or action.has_ledger):
+        return [f"{LOST}: the ledger"]
     try:
         with Ledger.open(place.url) as ledger:
             return list(_all(action, place, ledger, acks, reference))

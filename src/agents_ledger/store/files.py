@@ -3,7 +3,7 @@
 import os
 import threading
 from contextlib import suppress
-from errno import EDQUOT, EEXIST, EIO, ENOSPC, ENOTEMPTY
+from errno import EDQUOT, EEXIST, EFBIG, EIO, ENOSPC, ENOTEMPTY
 from typing import TYPE_CHECKING
 
 from agents_ledger.errors import BadInput, StoreError, StoreFull, StoreUnreachable
@@ -46,7 +46,7 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> None:
 
 def failed(what: str, problem: OSError) -> StoreError:
     """The error for a file that could not be written: the disk is full, or it fails."""
-    if problem.errno in (ENOSPC, EDQUOT):
+    if problem.errno in (ENOSPC, EDQUOT, EFBIG):
         return StoreFull(f"{what} ({problem.strerror}): free some space and try again")
     return StoreError(f"{what} ({problem.strerror}): check the disk and the folder, then try again")
 
