@@ -48,9 +48,10 @@ bench: $(VENV)/.bench
 bench-large: $(VENV)/.bench
 	$(BIN)/python -m bench --only large
 
-# the long version of the tests: 5,000 kills, 10,000 examples of the state machine, 20 large syncs on PostgreSQL
+# the long version of the tests: 5,000 kills, 10,000 examples of the state machine, 500,000 power cuts, 20 large syncs on
+# PostgreSQL
 soak: $(VENV)/.dev
-	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine tests/capture/test_postgres.py
+	SOAK=1 $(BIN)/python -m pytest -q -s tests/crash tests/machine tests/faults tests/capture/test_postgres.py
 
 # checks that what the documents show is what the program prints
 docs: $(VENV)/.dev

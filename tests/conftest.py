@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,22 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long ones first, so that no process is left alone with them at the end."""
     items.sort(key=lambda item: "test_machine.py" not in item.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The counts of the fault campaigns (`tests/faults`), and their sums."""
+    reports = terminalreporter.stats.get("passed", ())
+    told = [(name, value) for report in reports for name, value in report.user_properties]
+    lines = sorted(value for name, value in told if name == "fault line")
+    if not lines:
+        return
+    terminalreporter.section("power cuts and I/O faults")
+    for line in lines:
+        terminalreporter.write_line(line)
+    sums = {name: sum(value for each, value in told if each == name) for name in ("fault images", "fault runs")}
+    terminalreporter.write_line(
+        f"together: {sums['fault images']} different images of a disk, {sums['fault runs']} I/O faults"
+    )
 
 
 @pytest.fixture

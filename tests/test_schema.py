@@ -302,7 +302,7 @@ def test_a_new_file_is_private_in_wal_mode_and_says_whose_it_is(tmp_path: Path) 
         modes = {left.name: stat.S_IMODE(left.stat().st_mode) for left in tmp_path.iterdir()}
         assert modes == {"ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600}
         assert ledger.database.ask("PRAGMA journal_mode") == [("wal",)]
-        assert ledger.database.ask("PRAGMA synchronous") == [(2,)]
+        assert ledger.database.ask("PRAGMA synchronous") == [(3,)]  # extra
     header = path.read_bytes()[:100]
     assert int.from_bytes(header[68:72], "big") == APPLICATION_ID
     assert bytes.fromhex(f"{APPLICATION_ID:x}") == b"ldg1"

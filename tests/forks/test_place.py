@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agents_ledger.capture import place
 from agents_ledger.capture.place import drafted
-from agents_ledger.errors import StoreFull
+from agents_ledger.errors import StoreError, StoreFull
 from agents_ledger.ledger.written import head_digest
 
 MIB = 1 << 20
@@ -54,7 +54,10 @@ def test_an_error_of_the_disk_is_told_whenever_it_comes(
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(place, "_SETTLED_BYTES", 2 * MIB)
-    with pytest.raises(StoreFull, match="Input/output error"), drafted(tmp_path / "new.jsonl", (b"x" * MIB,) * 16):
+    with (
+        pytest.raises(StoreError, match=r"Input/output error.*check the disk"),
+        drafted(tmp_path / "new.jsonl", (b"x" * MIB,) * 16),
+    ):
         pytest.fail("it must not be offered")
     assert len(settled) >= failing
     assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
-from agents_ledger.store.files import beside_place, create_private, put_plain
+from agents_ledger.errors import BadInput, StoreUnreachable
+from agents_ledger.store.files import beside_place, create_private, failed, put_plain, settle
 from agents_ledger.store.sidecars import discard
 
 T = TypeVar("T")
@@ -32,6 +32,7 @@ def write_new(target: Path, fill: Callable[[Path], T], put: Put = put_plain) -> 
     try:
         os.close(create_private(partial))
         made = fill(partial)
+        settle(partial)
         if put(partial, target) is None:
             raise BadInput(exists)
     except (FileNotFoundError, PermissionError, NotADirectoryError) as problem:
@@ -39,7 +40,7 @@ def write_new(target: Path, fill: Callable[[Path], T], put: Put = put_plain) -> 
             f"can't write {target} ({problem.strerror}): name a file in a folder that you may write to"
         ) from None
     except OSError as problem:
-        raise StoreFull(f"can't write {target} ({problem.strerror}): free some space and try again") from None
+        raise failed(f"can't write {target}", problem) from None
     finally:
         discard(str(partial))
     return made

@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import ENAMETOOLONG
 from hashlib import sha256
 from io import FileIO
@@ -13,9 +13,9 @@ from shutil import rmtree
 
 from msgspec import Struct
 
-from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
+from agents_ledger.errors import BadInput, StoreUnreachable
 from agents_ledger.ledger.written import HEAD_BYTES, head_digest, name_digest
-from agents_ledger.store.files import create_private, publish, publish_folder, settle
+from agents_ledger.store.files import create_private, failed, make_folders, publish, publish_folder, settle
 
 _BUFFER_BYTES = 1 << 20
 _WRITTEN_BYTES = 128 * 1024  # at a time: with 1 MB, every fork after the first few took 280 ms instead of 170 (48 MB)
@@ -34,7 +34,11 @@ class Draft(Struct):
 
     def publish(self) -> None:
         """Puts it there."""
-        if not (publish_folder if self.partial.is_dir() else publish)(self.partial, self.path):
+        try:
+            is_there = (publish_folder if self.partial.is_dir() else publish)(self.partial, self.path)
+        except OSError as problem:
+            raise failed(f"can't put {self.path} in its place for good", problem) from None
+        if not is_there:
             raise BadInput(f"{self.path} is there already, and stays as it is: fork once more for another id")
 
 
@@ -58,7 +62,7 @@ def root_of(folder: str) -> str:
 def _drafted(path: Path, write: Callable[[Path], Draft]) -> Iterator[Draft]:
     partial = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(path.parent)
         draft = write(partial)
     except (PermissionError, NotADirectoryError, FileExistsError) as problem:
         raise StoreUnreachable(
@@ -67,7 +71,7 @@ def _drafted(path: Path, write: Callable[[Path], Draft]) -> Iterator[Draft]:
     except OSError as problem:
         if problem.errno == ENAMETOOLONG:
             raise BadInput(f"the folder's name is too long for a file ({path.name}): name another with --to") from None
-        raise StoreFull(f"can't write {path} ({problem.strerror}): free some space and try again") from None
+        raise failed(f"can't write {path}", problem) from None
     try:
         yield draft
     finally:
@@ -75,10 +79,12 @@ def _drafted(path: Path, write: Callable[[Path], Draft]) -> Iterator[Draft]:
 
 
 def _remove(partial: Path) -> None:
+    """Takes away what was not put in its place; a disk that fails keeps it, under a name that nobody reads."""
     if partial.is_dir():
-        rmtree(partial)
+        rmtree(partial, ignore_errors=True)
     else:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
@@ -89,7 +95,7 @@ def _written(path: Path, partial: Path, lines: Iterable[bytes]) -> Draft:
             sink.take(lines)
             os.fsync(number)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        _remove(partial)
         raise
     return Draft(path, partial, sink.head, sink.digest.digest(), sink.size_bytes)
 

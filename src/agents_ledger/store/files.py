@@ -1,12 +1,13 @@
 """Ledger files: made whole or not at all, and never overwritten."""
 
 import os
-from errno import EDQUOT, EEXIST, ENOSPC, ENOTEMPTY
+from contextlib import suppress
+from errno import EDQUOT, EEXIST, EFBIG, EIO, ENOSPC, ENOTEMPTY
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents_ledger.errors import BadInput, StoreFull, StoreUnreachable
+from agents_ledger.errors import BadInput, StoreError, StoreFull, StoreUnreachable
 
 if TYPE_CHECKING:  # `pathlib` takes 4 ms to load: what is there is opened without it
     from collections.abc import Callable
@@ -51,9 +52,29 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> tuple[str, ...]:
             f"can't create {final} ({problem.strerror}): choose a folder that you may write to, with --db"
         ) from None
     except OSError as problem:
-        raise StoreFull(f"can't create {final} ({problem.strerror}): free some space and try again") from None
+        raise failed(f"can't create {final}", problem) from None
     finally:
         discard(str(partial))
+
+
+def failed(what: str, problem: OSError) -> StoreError:
+    """The error for a file that could not be written: the disk is full, or it fails."""
+    if problem.errno in (ENOSPC, EDQUOT, EFBIG):
+        return StoreFull(f"{what} ({problem.strerror}): free some space and try again")
+    return StoreError(f"{what} ({problem.strerror}): check the disk and the folder, then try again")
+
+
+def make_folders(folder: "Path", mode: int = 0o777) -> None:
+    """Make a folder and the missing ones above it, and sync their names: a power cut does not take them away."""
+    if folder.is_dir():
+        return
+    missing = [folder]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    for made in reversed(missing):
+        with suppress(PermissionError):  # a folder that may be entered and written to, but not opened
+            settle(made.parent)
 
 
 def make_copy(
@@ -73,6 +94,10 @@ def make_copy(
         fill(partial)
         moved = put(partial, final)
     except OSError as problem:
+        if problem.errno == EIO:
+            raise StoreError(
+                f"the disk under {final} failed ({problem.strerror}): do not rely on this backup; make one elsewhere"
+            ) from None
         if problem.errno in (ENOSPC, EDQUOT):
             raise StoreFull(f"no space left for {final}: there is no backup; free some space and try again") from None
         raise StoreUnreachable(
@@ -128,6 +153,8 @@ def make_private_folder(path: str) -> None:
             raise
     else:
         os.chmod(path, 0o700)  # noqa: PTH101 - as above
+        with suppress(PermissionError):  # a folder that may be entered and written to, but not opened
+            settle(above or ".")  # its name survives a power cut
 
 
 def require_folder(path: str) -> None:
@@ -160,7 +187,8 @@ def publish(partial: "Path", final: "Path") -> bool:
         if final.exists():
             return False
         partial.rename(final)
-    partial.unlink(missing_ok=True)
+    with suppress(OSError):  # a second name of a complete file does no harm
+        partial.unlink(missing_ok=True)
     settle(final.parent)
     return True
 
@@ -179,7 +207,7 @@ def publish_folder(partial: "Path", final: "Path") -> bool:
     return True
 
 
-def settle(path: "Path") -> None:
+def settle(path: "str | Path") -> None:
     """Makes a file, or the names in a folder, survive a power cut."""
     number = os.open(path, os.O_RDONLY)
     try:

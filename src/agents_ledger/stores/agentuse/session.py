@@ -14,6 +14,7 @@ from agents_ledger.errors import NotFound
 from agents_ledger.formats.agentuse import writing
 from agents_ledger.formats.agentuse.files import Contents, sort_files
 from agents_ledger.ledger.env import Env
+from agents_ledger.store.files import make_folders
 from agents_ledger.stores.agentuse.exchange import Exchange
 
 Json = dict[str, Any]
@@ -121,7 +122,7 @@ class AgentUseSession:
     def write(self, name: str, value: Json) -> None:
         """Puts a file of the session in place, whole."""
         path = self.path(*name.split("/"))
-        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folders(Path(path).parent, mode=0o700)
         replace_whole(path, writing.text_of(value))
         if self._held is None:
             self._take([path])

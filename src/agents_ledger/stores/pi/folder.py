@@ -15,6 +15,7 @@ from agents_ledger.formats.pi.forked import forked
 from agents_ledger.formats.pi.names import name_of
 from agents_ledger.ledger import Ledger
 from agents_ledger.model.ids import uuid7
+from agents_ledger.store.files import make_folders
 from agents_ledger.stores.pi.session import PiSession
 from agents_ledger.stores.pi.transcript import Transcript
 
@@ -30,7 +31,7 @@ class PiFolder:
         self._intake = Intake(ledger, "pi")
         self._mutex = threading.Lock()
         self._open: WeakValueDictionary[str, PiSession] = WeakValueDictionary()
-        Path(self.path).mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folders(Path(self.path), mode=0o700)
 
     def begin(self, cwd: str, session_id: str | None = None) -> PiSession:
         """A new session; its file comes with its first message."""
