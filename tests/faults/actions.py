@@ -7,6 +7,7 @@ what must hold of its own files afterwards (`look`), and how it is tried once mo
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from agents_ledger import Call, Ledger, Message, Turn, Usage
 from agents_ledger.capture.forking import fork_into
 from agents_ledger.capture.sync import Sync
 from agents_ledger.ledger.digest import digest
+from agents_ledger.ledger.restore import restore
 from agents_ledger.model.formats import Machine
 from agents_ledger.model.rows import Record
 from agents_ledger.store import open_database
@@ -29,6 +31,7 @@ from tests.faults.steady import BEFORE, LATER, open_ledger
 
 TESTS = Path(__file__).parents[1]
 _LARGE = "overflow pages " * 600  # 9 KB: more than two pages
+_BESIDE = re.compile(r"-(?:wal|shm|journal)$")  # what SQLite puts beside a file
 _PARTIAL = (".new", ".partial", ".tmp", ".lock")  # names of files that nobody takes for complete ones
 
 
@@ -307,11 +310,58 @@ class Migrate(Action):
             append(ledger, report, "after the migration")
 
 
-# `ldg restore BACKUP` gets its class, its place in this table, in PLANS (test_power_cuts.py) and in PARTS
-# (test_io_faults.py) with the command: `prepare` makes a ledger, a backup of it and further turns, `run` restores,
-# `look` finds the ledger as it was or as the backup, never between, and the replaced file beside it.
+class Restore(Action):
+    """A backup takes the place of a ledger that has gone on since."""
+
+    name = "restore"
+    backup = "copy.db"
+
+    def prepare(self, place: Place) -> None:
+        super().prepare(place)
+        with open_ledger(place, LATER) as ledger:
+            ledger.database.backup(f"{place.disk}/{self.backup}")
+            for number in range(2):
+                ledger.append("main", said(f"later {number}"))
+
+    def run(self, place: Place, report: Said, rounds: int) -> None:
+        restore(f"{place.disk}/{self.backup}", str(place.ledger))
+        report.done("restored")
+        with open_ledger(place) as ledger:
+            append(ledger, report, "after the restore")
+
+    def look(self, place: Place, ledger: Ledger, acks: Sequence[Ack]) -> Iterator[str]:
+        """The ledger is the one before or the backup, whole; the backup is as it was, the replaced file beside."""
+        asked = {text for (text,) in ledger.database.ask("SELECT content FROM messages WHERE role = 'user'")}
+        later = {text for text in asked if text.startswith("later")}
+        if not {f"before {number}" for number in range(4)} <= asked or len(later) not in (0, 2):
+            yield f"the ledger is neither the one before nor the backup: {sorted(asked)}"
+        if acks and later:
+            yield "acknowledged, but the ledger is the one before"
+        for path in visible(place):
+            if path.name == self.backup:
+                yield from _lacks(path, 4)
+            elif not path.name.startswith(f"{place.ledger.name}.replaced"):
+                yield f"{path} is visible"
+            elif not later and not path.name.endswith(("-wal", "-shm", "-journal")):
+                yield from _lacks(path, 6)
+
+    def repeat(self, place: Place, ledger: Ledger, expected: str) -> Iterator[str]:
+        ledger.close()
+        restore(f"{place.disk}/{self.backup}", str(place.ledger))
+        yield from _lacks(place.ledger, 4)
+
+
+def _lacks(path: Path, turns: int) -> Iterator[str]:
+    """What is wrong with a copy of a ledger that has so many turns."""
+    with Ledger.open(f"sqlite:///{path}", readonly=True) as copy:
+        yield from (f"{path.name}: {finding}" for finding in copy.verify().findings)
+        if copy.counts()["turns"] != turns:
+            yield f"{path.name} has {copy.counts()['turns']} turns, not {turns}"
+
+
 ACTIONS: dict[str, Action] = {
-    action.name: action for action in (Create(), Append(), Live(), Fork(), Compact(), Capture(), Backup(), Migrate())
+    action.name: action
+    for action in (Create(), Append(), Live(), Fork(), Compact(), Capture(), Backup(), Migrate(), Restore())
 }
 
 
@@ -347,7 +397,7 @@ def machine_of(place: Place) -> Machine:
 def visible(place: Place) -> list[Path]:
     """Files on the disk that somebody could take for complete ones."""
     parts = [(path, path.relative_to(place.disk).parts) for path in place.files()]
-    return [path for path, names in parts if not any(name.endswith(_PARTIAL) for name in names)]
+    return [path for path, names in parts if not any(_BESIDE.sub("", name).endswith(_PARTIAL) for name in names)]
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -9,7 +9,17 @@ from tests.faults.actions import ACTIONS
 from tests.faults.io_faults import IoFaults
 
 # In how many tests the faults of an action are judged, so that no process is left alone with them at the end.
-PARTS = {"create": 3, "append": 1, "live turn": 3, "fork": 2, "compact": 1, "sync": 3, "backup": 2, "migrate": 3}
+PARTS = {
+    "create": 3,
+    "append": 1,
+    "live turn": 3,
+    "fork": 2,
+    "compact": 1,
+    "sync": 3,
+    "backup": 2,
+    "migrate": 3,
+    "restore": 3,
+}
 SLICES = [(name, part) for name, parts in PARTS.items() for part in range(parts)]
 
 

@@ -21,6 +21,7 @@ PLANS = {
     "sync": (600, 60_000, 2),
     "backup": (550, 40_000, 1),
     "migrate": (650, 60_000, 1),
+    "restore": (500, 40_000, 1),
 }
 Record = Callable[[str, object], None]
 
