@@ -14,9 +14,9 @@ from tests.faults.power_cuts import Broken, PowerCuts, seed, soak
 # Different images of each action in the ordinary suite, and in a soak; and how often the action is done in one run.
 PLANS = {
     "create": (600, 40_000, 1),
-    "append": (800, 100_000, 6),
+    "append": (800, 130_000, 6),
     "live turn": (800, 100_000, 2),
-    "fork": (600, 50_000, 3),
+    "fork": (600, 20_000, 3),
     "compact": (650, 60_000, 2),
     "sync": (600, 60_000, 2),
     "backup": (550, 40_000, 1),
