@@ -85,9 +85,14 @@ class Assembler:
 
     def _numbered(self, step: Step) -> int:
         """The number of a step in the native chain."""
+        session, native_id = step.session, step.native_id
         parent = step.to if isinstance(step, Moved) and step.to else step.parent
-        key = None if step.native_id is None else hash(self._name(step.session, step.native_id))
-        return self.chain.add(step, key, hash(self._name(step.session, parent)) if parent else None)
+        key = None if native_id is None else self._key(session, native_id)
+        return self.chain.add(step, key, self._key(session, parent) if parent else None)
+
+    def _key(self, session: str, native_id: str) -> int:
+        """A number that stands for a step's name."""
+        return hash(native_id) if len(native_id) >= SHORT_ID else hash((session, native_id))
 
     def _read(self, lane: Lane, items: list[Item], number: int) -> Spot:
         """Read steps and give the place behind them.
@@ -281,7 +286,7 @@ class Assembler:
             lane.at = Spot(state.at_turn, state.at_position) if state.at_turn else ROOT
             lane.kept = {native: Spot(turn, WHOLE) for native, turn in state.kept.items()}
             lane.is_damaged = state.is_damaged
-            keys = [hash(self._name(state.session, known.native_id)) for known in state.chain]
+            keys = [self._key(state.session, known.native_id) for known in state.chain]
             self.chain.resume(state.session, state.chain, keys)
             record = None if state.open_id is None else self._ledger.record(state.open_id)
             if state.open_id is not None and record is None:

@@ -11,7 +11,6 @@ kept of its chain; when a chain leaves the new part elsewhere, its counts are un
 
 from array import array
 from collections import deque
-from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from msgspec import Struct
@@ -66,7 +65,7 @@ class NativeChain:
         self._is_resumed = False
         self.has_contradictions = False  # the same id twice with different parents, or entries in a circle
         self._chains: dict[str, list[int] | None] = {}
-        self._paths: dict[str, set[str]] = {}
+        self._counts: dict[str, Counts] = {}
 
     def add(self, step: Step, key: int | None, parent: int | None) -> int:
         """Number the next entry of the source; the keys stand for its id and its parent's. -1: it is no entry."""
@@ -74,7 +73,8 @@ class NativeChain:
             return -1
         session, number = step.session, len(self._keys)
         if parent is not None:
-            found = self._numbers.get(parent, self._older.get(parent, _UNKNOWN))
+            known = self._numbers.get(parent)
+            found = self._older.get(parent, _UNKNOWN) if known is None else known
             if found == _UNKNOWN:
                 self._missing[number] = parent
         elif step.parent == AFTER_LAST:
@@ -82,7 +82,8 @@ class NativeChain:
         else:
             found = _NONE
         if key is not None:
-            self._compare(key, parent, found)
+            if key in self._numbers or key in self._older:
+                self._compare(key, parent, found)
             self._remember(step, key, number)
         if isinstance(step, Said):
             if step.starts_turn:
@@ -113,7 +114,8 @@ class NativeChain:
 
     def turns(self, session: str) -> set[str]:
         """The turns that the entries of a session's chain were read into."""
-        return {self._placed[at] for at in {self._turns[number] for number in self._chain(session) or ()}}
+        places = set(map(self._turns.__getitem__, self._chain(session) or ()))
+        return {self._placed[at] for at in places}
 
     def known(self, session: str) -> KnownEntry | None:
         """The entry read earlier with which the new part of a session's chain begins."""
@@ -122,25 +124,31 @@ class NativeChain:
 
     def count(self, session: str, path: set[str]) -> Counts | None:
         """Count the entries of a session's chain, and those in turns on a path; None if the chain is not known."""
-        self._paths[session] = path
         chain = self._chain(session)
         if chain is None:
             return None
-        last = deque(self._counted(chain, path), maxlen=1)
-        return Counts(*last[0][1:]) if last else Counts(0, 0)
+        is_under = [turn in path for turn in self._placed]
+        counts = Counts(len(chain), sum(map(is_under.__getitem__, map(self._turns.__getitem__, chain))))
+        known = self.known(session)
+        if known is not None:  # it stands for all entries up to it
+            under = known.counts.under_head - 1 if is_under[self._turns[chain[-1]]] else 0
+            counts += Counts(known.counts.entries - 1, under)
+        self._counts[session] = counts
+        return counts
 
     def state(self, session: str) -> list[KnownEntry]:
-        """The last entries of a session's chain, to resume from; nothing if the chain is not known."""
-        chain, path = self._chain(session), self._paths.get(session)
-        if not chain or path is None:
+        """The last entries of a session's chain, to resume from; nothing if the chain is not known or is split."""
+        chain, counts = self._chain(session), self._counts.get(session)
+        if not chain or counts is None or counts.under_head < counts.entries:
             return []
         names = {number: name for name, number in self._recent.get(session, ())}
         names.setdefault(chain[0], "")
-        return [
-            KnownEntry(names[number], self._placed[self._turns[number]], Counts(entries, under))
-            for number, entries, under in self._counted(chain, path)
-            if number in names
-        ]
+        found = []
+        for behind, number in enumerate(chain[:_KEPT]):
+            if number in names and number not in self._known:
+                turn_id, entries = self._placed[self._turns[number]], counts.entries - behind
+                found.append(KnownEntry(names[number], turn_id, Counts(entries, entries)))
+        return found[::-1] or [each for each in (self.known(session),) if each is not None]
 
     def resume(self, session: str, known: list[KnownEntry], keys: list[int]) -> None:
         """Continue a session's chain behind the entries that were read earlier, whose ids have these keys."""
@@ -167,8 +175,8 @@ class NativeChain:
 
     def _compare(self, key: int, parent: int | None, found: int) -> None:
         """Note whether an entry that the source has twice has two parents."""
-        other = self._numbers.get(key, self._older.get(key))
-        if other is not None and other not in self._known:
+        other = self._numbers.get(key, self._older.get(key, _NONE))
+        if other not in self._known:
             is_other = self._parents[other] != found or self._missing.get(other, parent) != parent
             self.has_contradictions |= is_other
 
@@ -192,20 +200,6 @@ class NativeChain:
                 break
             number = self._parents[number]
         return number
-
-    def _counted(self, chain: list[int], path: set[str]) -> Iterator[tuple[int, int, int]]:
-        """The entries of a chain from its beginning on, each with the counts up to it."""
-        is_under = [turn in path for turn in self._placed]
-        entries = under = 0
-        for number in reversed(chain):
-            known = self._known.get(number)
-            if known is None:
-                entries += 1
-                under += is_under[self._turns[number]]
-            else:
-                entries = known.counts.entries
-                under = known.counts.under_head if is_under[self._turns[number]] else 0
-            yield number, entries, under
 
     def _chain(self, session: str) -> list[int] | None:
         """The active chain of a session, the last entry first; None if a part of it is not known."""

@@ -42,7 +42,7 @@ class Settling:
         if draft.was_open and self._is_among_others(draft, given, first):
             self._writer.add(RetractOne(first))
             return None
-        for count in range(0 if len(self._others(draft)) > _MOST_WAYS else _VARIANTS):
+        for count in range(_VARIANTS):
             fate = False if not is_final and self._is_behind(draft, given) else self._fate(draft, given, label)
             if fate is not None:
                 if count:
@@ -55,11 +55,14 @@ class Settling:
                     return None
                 # rows are made for this id only, not for each that is taken: they cost as much as to write the turn
                 return self._given(draft) if count else given
-            if not count and self._is_among_others(draft, given, first):
-                return None
-            # the same beginning, but it went on otherwise: a fork inside the turn, or a turn that was sealed too soon
-            if not count and self._was_ours(first, label):
-                self._source.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
+            if not count:
+                if self._is_among_others(draft, given, first):
+                    return None
+                # the same beginning, but it went on otherwise: a fork inside the turn, or it was sealed too soon
+                if self._was_ours(first, label):
+                    self._source.problem(Problem("changed-step", (draft.native_id or "")[:80]), "")
+                if len(self._others(draft)) > _MOST_WAYS:
+                    break
             said = "" if count < _COUNTED else said_digest(given.record).hex()
             draft.id = ids.derived(draft.started_at, first, label, f"{count}{said}")
         draft.id = first
