@@ -35,6 +35,7 @@ from agents_ledger.model.steps import (
 )
 
 _ALL = 1 << 62  # steps: more than any source has
+_NO_CHAIN = NativeChain()  # of a source that has been read
 _KEPT = 2000  # ids of kept steps that are remembered after a compaction
 
 
@@ -237,7 +238,8 @@ class Assembler:
             lane = self.lanes[pending.session]
             if pending.parent not in self.pending and self._look(lane, pending.parent[1]) is None:
                 lane.is_provisional = True
-        self._give_up(_ALL)
+        if self.pending.count:
+            self._give_up(_ALL)
         for lane in self.lanes.values():
             if lane.open is not None and lane.at.turn is lane.open and self._is_inside(lane.at):
                 lane.is_provisional = True  # what follows there tells whether the rest of the turn is another branch
@@ -271,6 +273,7 @@ class Assembler:
         self._where.clear()
         self._open.clear()
         self.pending.clear()
+        self.chain = _NO_CHAIN
 
     def state(self) -> list[LaneState]:
         """What to go on from."""

@@ -19,7 +19,7 @@ from agents_ledger.capture.draft import Draft
 from agents_ledger.model.steps import AFTER_LAST, Answered, Compacted, Moved, Said, Step
 
 _RECENT = 4096  # entries whose ids are looked up at once; older ones are looked for when the source has been read
-_KEPT = 32  # entries of a session that are remembered until the source grows
+_KEPT = 8  # entries of a session that are remembered until the source grows
 _NONE, _UNKNOWN = -1, -2  # instead of a parent's number: it has none; it was not found (yet)
 _ALWAYS = (Said, Answered, Compacted, Moved)  # kinds of steps that are entries even without an id
 
@@ -44,6 +44,29 @@ class KnownEntry(Struct, array_like=True):
 
 class NativeChain:
     """The entries of one source, numbered in its order."""
+
+    __slots__ = (
+        "_chains",
+        "_children",
+        "_counts",
+        "_is_resumed",
+        "_keys",
+        "_known",
+        "_last",
+        "_missing",
+        "_numbers",
+        "_older",
+        "_parents",
+        "_placed",
+        "_questions",
+        "_recent",
+        "_session_numbers",
+        "_sessions",
+        "_token",
+        "_turns",
+        "_unsettled",
+        "has_contradictions",
+    )
 
     def __init__(self) -> None:
         self._keys = array("q")  # hashes of ids

@@ -35,7 +35,7 @@ class Settling:
         self._is_again = is_again  # its turns are in the ledger, open, and read once more
         self.variants: dict[str, int] = {}  # turns that begin as one of another source does and go on otherwise
 
-    def settled(self, draft: Draft, label: str, *, is_final: bool) -> Prepared | None:
+    def settled(self, draft: Draft, label: str, *, is_final: bool) -> Prepared | None:  # noqa: C901 - one story
         """The turn to write, under an id that is its own; None if it is in the ledger as it is."""
         first = draft.id
         given = self._given(draft)
