@@ -22,8 +22,8 @@ _SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 # Transcripts by type: what is kept of an agent's folder although no format claims its place.
 _TYPES = (".jsonl", ".json", ".md", ".db", ".zst", ".traj")
 # Folders of programs, and of copies that an editor makes of its user's own files: no sessions are kept in them.
-_NO_SESSIONS = (
-    r"(?:^|/)(?:[^/]*Cache[^/]*|Crashpad|extensions|plugins|Service Worker|blob_storage|History|Backups|logs|\.tmp)/"
+_NO_SESSIONS = frozenset(
+    ("Crashpad", "extensions", "plugins", "Service Worker", "blob_storage", "History", "Backups", "logs", ".tmp")
 )
 SCRATCH = ".ldg-scratch-"  # how our own folders for short-lived copies are called
 
@@ -125,7 +125,9 @@ def may_be_transcript(below_root: str) -> bool:
         return False
     from agents_ledger.model.credentials import is_credential_name  # noqa: PLC0415 - most agents keep no such files
 
-    return not (re.search(_NO_SESSIONS, below_root) or is_credential_name(below_root))
+    folders = below_root.split("/")[:-1]
+    has_no_sessions = any(folder in _NO_SESSIONS or "Cache" in folder for folder in folders)
+    return not (has_no_sessions or is_credential_name(below_root))
 
 
 def below(path: str, own: str = "") -> Iterator[Found]:
