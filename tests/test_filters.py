@@ -4,7 +4,7 @@ from itertools import product
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents_ledger import Ledger, Message, Settings, Turn, Usage
@@ -179,6 +179,7 @@ def test_an_end_before_the_beginning_is_refused() -> None:
         parsed(now=NOON, status="finished")
 
 
+@example(140_737_488_355_327)
 @given(st.integers(0, 253_402_300_799_999))
 def test_an_instant_is_read_back_from_its_iso_form(at: int) -> None:
     text = iso(at)

@@ -31,7 +31,8 @@ def iso(at_ms: int | None) -> str | None:
     if at_ms is None:
         return None
     try:
-        moment = datetime.fromtimestamp(at_ms / 1000, UTC)
+        seconds, rest = divmod(at_ms, 1000)  # (a float is not exact to the millisecond in far years)
+        moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
     except (OverflowError, ValueError, OSError):
         return f"{at_ms} ms"
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -106,4 +107,4 @@ def _moment(text: str, now: int, zone: tzinfo | None) -> int:
 def _placed_ms(moment: datetime, zone: tzinfo | None) -> int:
     if moment.tzinfo is None:
         moment = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
-    return int(moment.timestamp() * 1000)
+    return round(moment.timestamp() * 1000)
