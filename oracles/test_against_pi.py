@@ -36,11 +36,15 @@ NOT_PI = {
     "abc123.jsonl": "the shape of Nexus",
     "child-abc.jsonl": "the shape of Nexus",
     "seed.jsonl": "the shape of Nexus",
+    "seed-1.jsonl": "the shape of the seed (`uuid`, no `parentId`): pi finds entries without ids there",
+    "seed-1.jsonl.bak.2026-01-21T12-30-00.000Z": "the shape of the seed",
 }
-# Where the current branch is another one: openclaw's rows `leaf` and `appendMode: side`, which pi overlooks.
+# Where the current branch is another one. Of openclaw: rows `leaf` and `appendMode: side`, which pi overlooks.
 OTHER_BRANCH = {
     "2026-03-01T10-00-00-000Z_all-types.jsonl": "a0000003 a0000004 a0000005 a0000008 a0000015 a0000017 a0000018 "
     "a000001e a000001f",
+    # an entry behind a broken line, whose parent is nowhere: it follows the one before it, pi begins there
+    "fut.jsonl": "aaaaaaaa cccccccc",
 }
 
 

@@ -19,9 +19,9 @@ OTHER_CONTEXT = {
         "a0000019 a000001a a000001b a000001c a000001e a000001f",
         "pi overlooks openclaw's rows `reset` (a new beginning), `leaf` and `appendMode: side`",
     ),
-    "2026-11-15T18-01-27-711Z_01a1e05f-0b9e-731f-b92c-5d1073dbb4ee.jsonl": (
-        "259a56ab f1b8ac10 07da4f09",
-        "a compaction without anything before it (its parent was lost) is a message here, a summary there: same text",
+    "fut.jsonl": (
+        "cccccccc",
+        "an entry behind a broken line, whose parent is nowhere: it follows the one before it, pi begins there",
     ),
 }
 # The same, where the system prompt is compared, too.
