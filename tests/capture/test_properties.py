@@ -48,6 +48,7 @@ OTHER_SEALS = {
 
 # Small sources in which the tree was once wrong: these are cut and shuffled on PostgreSQL, too.
 MINIMAL = (
+    "codex/developer-message-inside-a-turn",
     "agentuse/unfinished-calls",
     "claude-code/children-before-parents",
     "claude-code/compaction-without-its-parent",
