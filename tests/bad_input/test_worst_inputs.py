@@ -61,7 +61,7 @@ TEXTS = {
 KEYS = ("uuid", "parentUuid")
 PARSERS: dict[str, Callable[[str], object]] = {
     "tolerant JSON": lambda text: list(lines.values(_bytes(text))),
-    "tolerant JSON, torn": lambda text: list(lines.values(b"[]," * 500 + b'{"a":"' + _bytes(text))),
+    "tolerant JSON, torn": lambda text: list(lines.values(b"[]," * 1000 + b'{"a":"' + _bytes(text))),
     "ids of a broken record": lambda text: texts_of(b'{"a":"' + _bytes(text), KEYS),
     "ids of a record that is no JSON": lambda text: texts_of(_bytes(text), KEYS),
     "JSON5": json5.to_json,
