@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from tests.faults.actions import Action
+from tests.faults.actions import ACTIONS, Action
 from tests.faults.judge import Reference, problems, reference_of
 from tests.faults.operations import Ack, Fault, FaultKind, faults_of
 from tests.faults.places import Place
@@ -94,3 +94,8 @@ def _state_of(place: Place, acks: Sequence[Ack]) -> bytes:
                 digest.update(f"{path}:{path.stat().st_size}".encode())
                 digest.update(path.read_bytes())
     return digest.digest()
+
+
+def run_faults(name: str, base: Path, part: int, parts: int) -> Counts:
+    """All faults of a part of an action."""
+    return IoFaults(ACTIONS[name], base, part, parts).run()
