@@ -97,6 +97,15 @@ def turns_of(ledger: Ledger) -> list[list[tuple[str, str]]]:
     ]
 
 
+def digest_line_by_line(path: Path, data: bytes, target: Path) -> str:
+    """The digest of a ledger that was synced after each line of a file."""
+    with opened(target) as ledger:
+        for tick, part in enumerate([*growth(data), data]):
+            write(path, part, tick)
+            sync(ledger, path)
+        return digest(ledger.database)
+
+
 @pytest.mark.parametrize("made", [pi(), claude(3), claude(2)], ids=["pi", "claude", "claude-beside"])
 def test_context_between_a_call_and_its_result(made: tuple[str, list[Line]], tmp_path: Path) -> None:
     name, lines = made
@@ -110,11 +119,7 @@ def test_context_between_a_call_and_its_result(made: tuple[str, list[Line]], tmp
         ]
         assert rows(ledger, "SELECT status FROM tool_calls") == [{"status": "completed"}]
         whole = digest(ledger.database)
-    with opened(tmp_path / "grown.db") as ledger:
-        for tick, part in enumerate([*growth(data), data]):
-            write(path, part, tick)
-            sync(ledger, path)
-        assert digest(ledger.database) == whole
+    assert digest_line_by_line(path, data, tmp_path / "grown.db") == whole
 
 
 def test_a_developer_message_of_codex_between_a_call_and_its_output(tmp_path: Path) -> None:
@@ -131,8 +136,4 @@ def test_a_developer_message_of_codex_between_a_call_and_its_output(tmp_path: Pa
             (f"call_{name}", "completed") for name in ("a", "b", "fetch", "merge", "status")
         ]
         whole = digest(ledger.database)
-    with opened(tmp_path / "grown.db") as ledger:
-        for tick, part in enumerate([*growth(data), data]):
-            write(path, part, tick)
-            sync(ledger, path)
-        assert digest(ledger.database) == whole
+    assert digest_line_by_line(path, data, tmp_path / "grown.db") == whole

@@ -92,7 +92,7 @@ class Assembler:
         return self.chain.add(step, key, self._key(session, parent) if parent else None)
 
     def _key(self, session: str, native_id: str) -> int:
-        """A number that stands for a step's name."""
+        """Hash a step's id, together with its session where ids are not unique."""
         return hash(native_id) if len(native_id) >= SHORT_ID else hash((session, native_id))
 
     def _read(self, lane: Lane, items: list[Item], number: int) -> Spot:
@@ -331,7 +331,7 @@ class Assembler:
             self._pour(lane, draft)
         self._say(lane, draft, step, at, place)
         if lacks_question and step.native_id is not None:
-            lane.awaits[step.native_id] = None  # whoever else tells of it knows what it belongs to
+            lane.awaits[step.native_id] = None  # another source may know which turn it belongs to
 
     def _say(self, lane: Lane, draft: Draft, step: Said, at: int, place: str) -> None:
         draft.say(step, at, place)
@@ -389,7 +389,7 @@ class Assembler:
         draft = self._begin(lane, spot, step.identity or step.native_id, at, place)
         draft.native_id = step.native_id
         draft.compaction = step
-        if step.thinking:  # kept for people: the model goes on from the summary alone
+        if step.thinking:  # for readers: the model continues from the summary alone
             remark = {"excludeFromContext": True}
             draft.say(Said(session=step.session, role="assistant", thinking=step.thinking, metadata=remark), at, place)
         if step.usage is not None:

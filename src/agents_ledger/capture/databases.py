@@ -161,7 +161,7 @@ def _authorize(operation: int, one: str | None, two: str | None, _database: str 
 
 
 def _back_up(path: str, target: Path) -> None:
-    """By SQLite's own backup, which waits for whoever is writing."""
+    """Copy by SQLite's backup API, which waits for writers."""
     _require_space(_used_bytes(path), target)
     reader = _connected(path, "mode=ro")
     copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)

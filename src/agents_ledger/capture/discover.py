@@ -220,7 +220,7 @@ def file_id(path: str) -> tuple[int, int]:
 
 
 def is_same_file(path: str, other: str) -> bool:
-    """Whether two paths lead to one file that is there."""
+    """Whether two paths name the same existing file."""
     try:
         return os.path.samefile(path, other)  # noqa: PTH121 - one call
     except (OSError, ValueError):

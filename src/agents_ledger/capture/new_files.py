@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agents_ledger.errors import BadInput, StoreUnreachable
-from agents_ledger.store.files import beside_place, create_private, failed, put_plain, settle
+from agents_ledger.store.files import beside_place, create_private, put_plain, settle, write_error
 from agents_ledger.store.sidecars import discard
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def write_new(target: Path, fill: Callable[[Path], T], put: Put = put_plain) -> 
             f"can't write {target} ({problem.strerror}): name a file in a folder that you may write to"
         ) from None
     except OSError as problem:
-        raise failed(f"can't write {target}", problem) from None
+        raise write_error(f"can't write {target}", problem) from None
     finally:
         discard(str(partial))
     return made

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from agents_ledger.errors import BadInput, StoreUnreachable
 from agents_ledger.ledger.written import HEAD_BYTES, head_digest, name_digest
-from agents_ledger.store.files import create_private, failed, make_folders, publish, publish_folder, settle
+from agents_ledger.store.files import create_private, make_folders, publish, publish_folder, settle, write_error
 
 _BUFFER_BYTES = 1 << 20
 _WRITTEN_BYTES = 128 * 1024  # at a time: with 1 MB, every fork after the first few took 280 ms instead of 170 (48 MB)
@@ -37,7 +37,7 @@ class Draft(Struct):
         try:
             is_there = (publish_folder if self.partial.is_dir() else publish)(self.partial, self.path)
         except OSError as problem:
-            raise failed(f"can't put {self.path} in its place for good", problem) from None
+            raise write_error(f"can't put {self.path} in its place for good", problem) from None
         if not is_there:
             raise BadInput(f"{self.path} is there already, and stays as it is: fork once more for another id")
 
@@ -71,7 +71,7 @@ def _drafted(path: Path, write: Callable[[Path], Draft]) -> Iterator[Draft]:
     except OSError as problem:
         if problem.errno == ENAMETOOLONG:
             raise BadInput(f"the folder's name is too long for a file ({path.name}): name another with --to") from None
-        raise failed(f"can't write {path}", problem) from None
+        raise write_error(f"can't write {path}", problem) from None
     try:
         yield draft
     finally:

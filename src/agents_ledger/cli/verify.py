@@ -18,7 +18,7 @@ _COUNTED = ("captures", "chain_entries", "chain_under_head")
 
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Stop after N findings.")
-@click.option("--sources", is_flag=True, help="Also read all captured bytes again and compare where they lead.")
+@click.option("--sources", is_flag=True, help="Also read all captured bytes again and compare the result.")
 @door
 def verify(opened: Door, limit: int, sources: bool) -> None:
     """Recompute every hash, the tree, the heads, the counters and the log. Exit code 1 if anything differs."""

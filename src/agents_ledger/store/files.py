@@ -52,12 +52,12 @@ def make_whole(path: str, build: "Callable[[Path], None]") -> tuple[str, ...]:
             f"can't create {final} ({problem.strerror}): choose a folder that you may write to, with --db"
         ) from None
     except OSError as problem:
-        raise failed(f"can't create {final}", problem) from None
+        raise write_error(f"can't create {final}", problem) from None
     finally:
         discard(str(partial))
 
 
-def failed(what: str, problem: OSError) -> StoreError:
+def write_error(what: str, problem: OSError) -> StoreError:
     """The error for a file that could not be written: the disk is full, or it fails."""
     if problem.errno in (ENOSPC, EDQUOT, EFBIG):
         return StoreFull(f"{what} ({problem.strerror}): free some space and try again")
