@@ -65,7 +65,7 @@ class Assembler:
             at = lane.last_at if event.at is None else event.at
             lane.last_at = at
             self._number += 1
-            item = (event, at, place, self._numbered(event))
+            item = (event, at, place, self._add_to_chain(event))
             is_behind = self.pending.count and event.parent == AFTER_LAST
             if is_behind and self.pending.hold_behind(item, self._name_of(event)):
                 return
@@ -84,8 +84,8 @@ class Assembler:
         elif isinstance(event, Base):
             self._base(event, place)
 
-    def _numbered(self, step: Step) -> int:
-        """The number of a step in the native chain."""
+    def _add_to_chain(self, step: Step) -> int:
+        """Add a step to the native chain; gives its number there."""
         session, native_id = step.session, step.native_id
         parent = step.to if isinstance(step, Moved) and step.to else step.parent
         key = None if native_id is None else self._key(session, native_id)
@@ -213,7 +213,7 @@ class Assembler:
             lane = self._lane(event.session)
             lane.last_at = lane.last_at if event.at is None else event.at
             lane.at = Spot(turn_id, WHOLE)
-            self.chain.place(self._numbered(event), turn_id)
+            self.chain.place(self._add_to_chain(event), turn_id)
             self._inherited[event.session] = event.native_id or self._inherited.get(event.session)
             if isinstance(event, Noted):
                 lane.settings = noted(lane.settings, event)
