@@ -12,26 +12,33 @@ from agents_ledger.model.steps import Said
 class Pieces:
     """A text that grows piece by piece. It is put together once: to do so at each piece takes quadratic time."""
 
-    __slots__ = ("_pieces", "length")
+    __slots__ = ("_first", "_rest", "length")
 
     def __init__(self, first: str | None) -> None:
-        self._pieces = [] if first is None else [first]
+        self._first = first
+        self._rest: list[str] | None = None  # most texts are one piece
         self.length = 0 if first is None else len(first)  # of the whole text
 
     def add(self, piece: str | None) -> None:
         """Append a piece on a new line."""
-        if piece is not None:
-            self.length += len(piece) + bool(self._pieces)
-            self._pieces.append(piece)
+        if piece is None:
+            return
+        if self._first is None:
+            self._first, self.length = piece, len(piece)
+            return
+        if self._rest is None:
+            self._rest = []
+        self._rest.append(piece)
+        self.length += len(piece) + 1
 
     @property
     def is_none(self) -> bool:
         """Whether there is no piece, not even an empty one."""
-        return not self._pieces
+        return self._first is None
 
     def whole(self) -> str | None:
         """The whole text; None if there is no piece."""
-        return "\n".join(self._pieces) if self._pieces else None
+        return self._first if self._first is None or self._rest is None else "\n".join([self._first, *self._rest])
 
 
 class Part(Struct):
